@@ -1,0 +1,1 @@
+"""Head and tail offsets of every topic partition, as a Spark data source."""

@@ -1,0 +1,1 @@
+"""Commits of consumer groups, as Spark data sources."""

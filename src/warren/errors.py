@@ -1,0 +1,23 @@
+"""Every error that Warren shows to a person: one tree, each with a message that says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+
+class WarrenError(Exception):
+    """Something a person has to act on; shown as its message, never as a traceback."""
+
+    # what the process exits with: 1 the thing asked for is not so, 2 wrong usage or configuration
+    exit_code: ClassVar[int] = 1
+
+
+class ConfigError(WarrenError):
+    """The configuration cannot be used: all of its problems at once."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)

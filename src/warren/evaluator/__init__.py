@@ -1,0 +1,1 @@
+"""The rules: pure, vectorised functions from windows to statuses."""

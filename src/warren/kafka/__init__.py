@@ -1,0 +1,1 @@
+"""The wire format of `__consumer_offsets`, and client profiles as librdkafka properties."""

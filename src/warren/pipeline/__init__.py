@@ -1,0 +1,1 @@
+"""One Spark streaming query per Kafka cluster: wires the rooms together."""

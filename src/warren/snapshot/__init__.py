@@ -1,0 +1,1 @@
+"""The last complete answer, immutable and swapped at once."""

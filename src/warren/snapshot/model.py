@@ -1,0 +1,115 @@
+"""What readers get out of a snapshot: plain, frozen records named as Burrow's JSON names them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from warren.evaluator.status import Status
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One commit of a window."""
+
+    offset: int
+    timestamp: int
+    observed_at: int
+    # None: no head was known when the commit was placed
+    lag: int | None
+
+
+class PartitionStatus(msgspec.Struct, frozen=True):
+    """The verdict on one partition of a group."""
+
+    topic: str
+    partition: int
+    owner: str
+    client_id: str
+    status: Status
+    # the oldest and the newest entry of the window; None while there is no commit
+    start: Entry | None
+    end: Entry | None
+    current_lag: int
+    complete: float
+    # head and tail of the partition on the brokers; None while unknown
+    head: int | None
+    tail: int | None
+
+
+class GroupStatus(msgspec.Struct, frozen=True):
+    """The verdict on a group: every partition of every topic it has committed to, by topic and partition."""
+
+    cluster: str
+    group: str
+    status: Status
+    complete: float
+    partitions: tuple[PartitionStatus, ...]
+    partition_count: int
+    maxlag: PartitionStatus | None
+    totallag: int
+
+
+class GroupSummary(msgspec.Struct, frozen=True):
+    """One line about a group."""
+
+    group: str
+    status: Status
+    complete: float
+    partition_count: int
+    totallag: int
+    # the greatest current lag of one partition
+    maxlag: int
+    # the newest commit of the group, ms
+    last_commit: int
+
+
+class PartitionDetail(msgspec.Struct, frozen=True):
+    """One partition of `/consumer/G`: the whole window."""
+
+    # empty while the partition never had a commit, else one item per slot, None for empty (leading) slots
+    offsets: tuple[Entry | None, ...]
+    owner: str
+    client_id: str
+    current_lag: int
+
+
+class TopicPartitionHead(msgspec.Struct, frozen=True):
+    """Head and tail of one topic partition; None while unknown (no leader, not asked yet)."""
+
+    head: int | None
+    tail: int | None
+
+
+class ClusterSnapshot(Protocol):
+    """One cluster at one moment; every method answers from the same trigger."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def number(self) -> int:
+        """Counts snapshots of this cluster upwards, across restarts too."""
+
+    @property
+    def taken_at_ms(self) -> int: ...
+
+    def topics(self) -> list[str]:
+        """Sorted names."""
+
+    def topic(self, topic: str) -> tuple[TopicPartitionHead, ...] | None:
+        """By partition number; None when the brokers do not have the topic."""
+
+    def consumers_of(self, topic: str) -> list[str]:
+        """Sorted names of the groups with a commit on the topic."""
+
+    def groups(self) -> list[str]:
+        """Sorted names."""
+
+    def summaries(self) -> list[GroupSummary]:
+        """Sorted by group name."""
+
+    def group(self, group: str) -> GroupStatus | None: ...
+
+    def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
+        """By topic (sorted), then partition number."""

@@ -1,0 +1,1 @@
+"""Sliding windows of commits: a pure core over arrays, and the Spark operator round it."""
