@@ -1,0 +1,222 @@
+"""The cast of the demo traffic: consumer groups that have a known status by construction.
+
+A group either reads and commits what it has read, or follows a plan: a step from its last commit and the
+head to its next commit. Plans are pure: the tests play them in virtual time and judge the windows.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from warren.demo.topics import AUDIT, CLICKS, ORDERS, PAYMENTS, Topic
+from warren.evaluator.status import Status
+
+# (last committed offset or None, head) -> the next offset to commit, or None: no commit this time
+Step = Callable[[int | None, int], int | None]
+# a partition's own random numbers -> its step
+Plan = Callable[[random.Random], Step]
+
+# A head that rises by less than this between two commits is too near to the noise of sampling: the group
+# then waits, so that a stalled producer never lets its lag look smaller.
+CLEAR_RISE: Final = 5
+# commits forward before the rewinding group falls back: so few that every window has a fall in it
+CLIMB: Final = 3
+LONGEST_STRIDE: Final = 12
+
+
+class Protocol(StrEnum):
+    """How the group's members get their partitions."""
+
+    CLASSIC = "classic"
+    # KIP-848
+    CONSUMER = "consumer"
+    # assign(): commits without being a member of anything
+    ASSIGN = "assign"
+
+
+@dataclass(frozen=True)
+class Actor:
+    """A consumer group, what it does and what Warren should say of it."""
+
+    name: str
+    description: str
+    topics: tuple[Topic, ...]
+    # what the group should end in, and the worst of its partitions
+    status: Status
+    partition_status: Status
+    # whether its windows fill up; only a group that is too young stays below
+    complete: bool = True
+    # None: it commits what it has read
+    plan: Plan | None = None
+    # partitions that follow the plan, the others are read; None: all of them
+    planned: frozenset[int] | None = None
+    protocol: Protocol = Protocol.CLASSIC
+    members: int = 1
+    # seconds between two commits
+    period_s: float = 1.0
+    # it falls silent after so many commits; None: it never does
+    commits: int | None = None
+    # it leaves the group when it falls silent, instead of waiting as a member
+    leaves: bool = False
+    # the group is deleted first, so that it is new each time
+    newborn: bool = False
+
+    def follows_plan(self, partition: int) -> bool:
+        """Whether the commits of this partition are planned, not read."""
+        return self.plan is not None and (self.planned is None or partition in self.planned)
+
+
+def _midway(committed: int | None, head: int) -> int | None:
+    """The last commit if a group can be behind with it; None if it has to start somewhere."""
+    return committed if committed is not None and 0 < committed < head else None
+
+
+def creep(_rng: random.Random) -> Step:
+    """One record at a time, far from the head."""
+
+    def step(committed: int | None, head: int) -> int | None:
+        last = _midway(committed, head)
+        return head // 2 if last is None else min(last + 1, head - 1)
+
+    return step
+
+
+def fall_behind(rng: random.Random) -> Step:
+    """One record at a time, and only while the head runs away."""
+    forward = creep(rng)
+    seen: int | None = None
+
+    def step(committed: int | None, head: int) -> int | None:
+        nonlocal seen
+        if seen is not None and 0 <= head - seen < CLEAR_RISE:
+            return None
+        seen = head
+        return forward(committed, head)
+
+    return step
+
+
+def stick(_rng: random.Random) -> Step:
+    """The same offset again and again."""
+
+    def step(committed: int | None, head: int) -> int | None:
+        last = _midway(committed, head)
+        return head // 2 if last is None else last
+
+    return step
+
+
+def rewind(rng: random.Random) -> Step:
+    """Some strides forward, then back: each peak is one below the last, no window climbs out of its fall."""
+    # the strides left of this climb; none: the next step is a fall, so that a new run is rewound at once
+    strides: list[int] = []
+
+    def step(committed: int | None, head: int) -> int | None:
+        last = _midway(committed, head)
+        if last is not None and strides:
+            return min(last + strides.pop(), head - 1)
+        strides[:] = [rng.randint(1, LONGEST_STRIDE) for _ in range(CLIMB)]
+        if last is None or last - sum(strides) <= 1:
+            # the first commit of all; or, hours later, it has come down to the tail and is OK for one window
+            strides.clear()
+            return head - head // 4
+        return last - sum(strides) - 1
+
+    return step
+
+
+# Commits come every 2 s where a status needs them to go on: silence is STOP once it outlasts the window
+# which then spans 18 s, more than a slow machine's pipeline is late.
+_UNHURRIED_S: Final = 2.0
+# more commits than a window holds, so that the window has none of an earlier run in it
+_WINDOWFUL: Final = 12
+
+CAST: Final[tuple[Actor, ...]] = (
+    Actor("billing", "reads orders as they come", (ORDERS,), Status.OK, Status.OK),
+    Actor(
+        "recommender",
+        "reads far fewer clicks than there are",
+        (CLICKS,),
+        Status.WARN,
+        Status.WARN,
+        plan=fall_behind,
+        period_s=_UNHURRIED_S,
+    ),
+    Actor(
+        "fraud-check",
+        "died with payments unread",
+        (PAYMENTS,),
+        Status.ERR,
+        Status.STOP,
+        plan=creep,
+        period_s=0.5,
+        commits=_WINDOWFUL,
+        leaves=True,
+    ),
+    Actor(
+        "mailer",
+        "stuck on one payment, commits on",
+        (PAYMENTS,),
+        Status.ERR,
+        Status.STALL,
+        plan=stick,
+        planned=frozenset({0}),
+        period_s=_UNHURRIED_S,
+    ),
+    Actor(
+        "replayer",
+        "goes back in orders again and again",
+        (ORDERS,),
+        Status.ERR,
+        Status.REWIND,
+        plan=rewind,
+        period_s=_UNHURRIED_S,
+    ),
+    Actor(
+        "newcomer",
+        "too young to judge: three commits",
+        (AUDIT,),
+        Status.OK,
+        Status.OK,
+        complete=False,
+        commits=3,
+        newborn=True,
+    ),
+    Actor(
+        "auditor",
+        "idle at the head of audit",
+        (AUDIT,),
+        Status.OK,
+        Status.OK,
+        period_s=0.5,
+        commits=_WINDOWFUL,
+    ),
+    Actor(
+        "warehouse",
+        "two members over two topics",
+        (ORDERS, PAYMENTS),
+        Status.OK,
+        Status.OK,
+        members=2,
+    ),
+    Actor(
+        "shipping",
+        "reads orders by the KIP-848 protocol",
+        (ORDERS,),
+        Status.OK,
+        Status.OK,
+        protocol=Protocol.CONSUMER,
+    ),
+    Actor(
+        "backup",
+        "reads payments with assign(), no members",
+        (PAYMENTS,),
+        Status.OK,
+        Status.OK,
+        protocol=Protocol.ASSIGN,
+    ),
+)
