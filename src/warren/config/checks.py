@@ -1,0 +1,124 @@
+"""What types cannot see: names of other sections, files, and modules that contradict each other."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from warren.config.kinds import ReadsFile, Section
+from warren.config.problems import nearest
+from warren.config.sections import HttpServer, KafkaConsumer, Tls
+from warren.config.settings import SINGLE, located
+from warren.config.tree import Place, Tree, dotted, fields, model_of, reference
+
+# (section,) or (section, name): the module, for those that are right in themselves
+Modules = Mapping[Place, Section]
+
+
+def resolve_references(tree: Tree) -> None:
+    """Every name of another section is there; one that differs only by case is put right."""
+    for place, keys in tree.modules.items():
+        model = model_of(place[0], keys)
+        for key, info in fields(model).items() if model else ():
+            target = reference(info)
+            if target is not None and isinstance(keys.get(key), str) and keys[key]:
+                _resolve(tree, (*place, key), keys, target.section)
+
+
+def _resolve(tree: Tree, path: tuple[str, ...], keys: dict[str, Any], section: str) -> None:
+    name, known = keys[path[-1]], tree.names(section)
+    if name in known:
+        return
+    same = [one for one in known if one.lower() == name.lower()]
+    if same:
+        tree.add(
+            "warning",
+            path,
+            f'"{name}" is written [{dotted((section, same[0]))}] in its section',
+            "names keep their case: write it the same way",
+        )
+        keys[path[-1]] = same[0]
+        return
+    near = nearest(name, known)
+    there = (
+        f"there is {', '.join(f'[{dotted((section, one))}]' for one in known)}"
+        if known
+        else f"there is no [{section}.…] at all"
+    )
+    remedy = f'did you mean "{near}"?' if near else f"add the section or use another name: {there}"
+    tree.add("error", path, f"there is no section [{dotted((section, name))}]", remedy)
+
+
+def find_files(tree: Tree) -> None:
+    """Every file that a key names is there."""
+    for place, keys in tree.modules.items():
+        model = model_of(place[0], keys)
+        for key, info in fields(model).items() if model else ():
+            mark = next((mark for mark in info.metadata if isinstance(mark, ReadsFile)), None)
+            value = keys.get(key)
+            if mark is None or not isinstance(value, str) or not value:
+                continue
+            path = located(value, tree.document.path)
+            if path.is_dir():
+                tree.add("error", (*place, key), f'"{value}" is a directory', "name a file")
+            elif not path.exists():
+                beside = tree.document.path.parent.resolve()
+                looked = "" if path.is_absolute() else f" in the working directory nor in {beside}"
+                what = f'there is no file "{value}"'
+                tree.add("error", (*place, key), what + (f", neither{looked}" if looked else ""), mark.remedy)
+
+
+def whole(tree: Tree, modules: Modules) -> None:
+    """What only shows when one looks at all sections together."""
+    for section in sorted(SINGLE):
+        names = tree.names(section)
+        for name in names[1:]:
+            what = f"there is already [{dotted((section, names[0]))}]"
+            tree.add("error", (section, name), what, f"keep one {section} section: Warren has one {section}")
+    _clusters(tree)
+    _consumers(tree, modules)
+    _listeners(tree, modules)
+
+
+def _clusters(tree: Tree) -> None:
+    clusters = tree.names("cluster")
+    if not clusters:
+        tree.add(
+            "warning",
+            ("cluster",),
+            "there is no cluster, so there is nothing to watch",
+            "add [cluster.NAME] and [consumer.NAME]",
+        )
+    watched = {keys.get("cluster") for _, keys in tree.named("consumer")}
+    for name in clusters:
+        if name not in watched:
+            what = "no consumer section belongs to this cluster, so none of its groups is seen"
+            tree.add("warning", ("cluster", name), what, f'add a [consumer.NAME] with cluster = "{name}"')
+
+
+def _consumers(tree: Tree, modules: Modules) -> None:
+    seen: dict[tuple[str, str, frozenset[str]], str] = {}
+    for place, module in modules.items():
+        if not isinstance(module, KafkaConsumer):
+            continue
+        if module.backfill_earliest and not module.start_latest:
+            what = "backfill-earliest has no effect without start-latest"
+            tree.add("warning", (*place, "backfill-earliest"), what, "set start-latest = true, or remove it")
+        same = (module.cluster, module.offsets_topic, frozenset(module.servers))
+        if same in seen:
+            what = f"this reads the same topic as [{dotted(('consumer', seen[same]))}]"
+            tree.add("warning", place, what, "remove one of them")
+        seen.setdefault(same, place[1])
+
+
+def _listeners(tree: Tree, modules: Modules) -> None:
+    taken: dict[str, str] = {}
+    for place, module in modules.items():
+        if not isinstance(module, HttpServer):
+            continue
+        if module.address in taken and module.port != 0:
+            what = f'[{dotted(("httpserver", taken[module.address]))}] listens on "{module.address}" too'
+            tree.add("error", (*place, "address"), what, "give each listener an address of its own")
+        taken.setdefault(module.address, place[1])
+        tls = modules.get(("tls", module.tls))
+        if isinstance(tls, Tls) and not tls.certfile:
+            what = f"[{dotted(('tls', module.tls))}] has no certificate to show"
+            tree.add("error", (*place, "tls"), what, "a listener needs certfile and keyfile there")

@@ -1,0 +1,182 @@
+"""Finding and reading the configuration file."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import yaml
+
+from warren.errors import ConfigError
+
+FILE_NAMES: Final = ("burrow.toml", "burrow.yaml", "burrow.yml", "burrow.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed file: its tree as written, and where its keys stand."""
+
+    path: Path
+    tree: Mapping[str, Any]
+    # lower-cased path of keys: line, from 1
+    lines: Mapping[tuple[str, ...], int]
+
+
+def find(place: Path) -> Path:
+    """The configuration file: the place itself, or the one file with a known name in that directory."""
+    if place.is_file():
+        return place
+    if not place.exists():
+        raise ConfigError([f"{place} does not exist; give a configuration file or the directory it is in"])
+    found = [place / name for name in FILE_NAMES if (place / name).is_file()]
+    if not found:
+        names = ", ".join(FILE_NAMES)
+        raise ConfigError([f"no configuration in {place.resolve()}; put one of {names} there or name a file"])
+    if len(found) > 1:
+        names = " and ".join(path.name for path in found)
+        raise ConfigError([f"{place.resolve()} holds {names}; keep one of them or name the file to use"])
+    return found[0]
+
+
+def read(path: Path) -> Document:
+    """The file's tree; ConfigError says at which line and column it cannot be read."""
+    parse = _PARSERS.get(path.suffix.lower())
+    if parse is None:
+        raise ConfigError(
+            [f"{path} is no kind of file we know; its name must end in .toml, .yaml, .yml or .json"]
+        )
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8"]) from None
+    except OSError as error:
+        raise ConfigError([f"{path} cannot be read: {error.strerror}; check its permissions"]) from None
+    tree, lines = parse(text, path)
+    if not isinstance(tree, dict):
+        raise ConfigError(
+            [f"{path} holds no sections; write sections such as [cluster.local] with keys in them"]
+        )
+    return Document(path, tree, lines)
+
+
+def _unreadable(path: Path, text: str, mark: tuple[int, int], reason: str) -> ConfigError:
+    """The place as (line, column) from 1, the line itself, and what to do."""
+    line, column = mark
+    lines = text.splitlines()
+    shown = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    quoted = f": {shown}" if shown else ""
+    kind = "YAML" if path.suffix.lower() in {".yaml", ".yml"} else path.suffix[1:].upper()
+    place = f"{path}, line {line}, column {column}{quoted}"
+    return ConfigError([f"{place}: {reason}; correct this line so that it is valid {kind}"])
+
+
+# what tomllib says: what a person should look for
+_TOML_HINTS: Final = (
+    (r"Invalid value", "this is not a value, text must stand in quotes"),
+    (r"Expected newline or end of document after a statement", "something stands after the end of the value"),
+    (r"Cannot declare (.*) twice", "this section stands in the file twice"),
+    (r"Cannot overwrite a value", "this key stands in the section twice"),
+    (r"Expected '=' after a key", "this is no key = value"),
+)
+
+
+def _toml(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
+    try:
+        return tomllib.loads(text), _toml_lines(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.fullmatch(
+            r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", str(error), re.DOTALL
+        )
+        reason = found[1] if found else str(error)
+        line, column = (int(found[2]), int(found[3])) if found and found[2] else (len(text.splitlines()), 1)
+        hint = next((hint for pattern, hint in _TOML_HINTS if re.match(pattern, reason)), reason)
+        if (
+            "after the end" in hint
+            and found
+            and found[2]
+            and "=" not in text.splitlines()[line - 1][: column - 1]
+        ):
+            hint = "this is no key = value"
+        raise _unreadable(path, text, (line, column), hint) from None
+
+
+_HEADER: Final = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?$")
+_KEY: Final = re.compile(
+    r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*="""
+)
+
+
+def _toml_lines(text: str) -> Mapping[tuple[str, ...], int]:
+    """Where headers and keys stand; a line inside a long value may be taken for a key, which does no harm."""
+    lines: dict[tuple[str, ...], int] = {}
+    section: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            section = _dotted(header[1])
+            lines.setdefault(section, number)
+        elif key := _KEY.match(line):
+            lines.setdefault(section + _dotted(key[1]), number)
+    return MappingProxyType(lines)
+
+
+def _dotted(text: str) -> tuple[str, ...]:
+    parts = re.findall(r""""[^"]*"|'[^']*'|[^.\s]+""", text)
+    return tuple(part.strip("\"'").lower() for part in parts)
+
+
+def _json(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in pairs]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError([f'{path}: "{name}" stands in the same object twice; keep one of them'])
+        return dict(pairs)
+
+    try:
+        return json.loads(text, object_pairs_hook=unique), {}
+    except json.JSONDecodeError as error:
+        raise _unreadable(path, text, (error.lineno, error.colno), error.msg) from None
+
+
+def _yaml(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
+    lines: dict[tuple[str, ...], int] = {}
+
+    def walk(node: yaml.Node, above: tuple[str, ...]) -> None:
+        if not isinstance(node, yaml.MappingNode):
+            return
+        for key, value in node.value:
+            here = (*above, str(key.value).lower())
+            line = key.start_mark.line + 1
+            if here in lines:
+                raise ConfigError(
+                    [f"{path}, line {line}: {'.'.join(here)} stands in the file twice; keep one of them"]
+                )
+            lines[here] = line
+            walk(value, here)
+
+    try:
+        loader = yaml.SafeLoader(text)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return {}, {}
+            walk(node, ())
+            return loader.construct_document(node), MappingProxyType(lines)
+        finally:
+            loader.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        raise _unreadable(path, text, (line, column), error.problem or "not understood") from None
+    except yaml.YAMLError as error:
+        raise _unreadable(path, text, (1, 1), str(error)) from None
+
+
+# suffix: its parser, which gives the tree and the lines of its keys
+_PARSERS: Final[Mapping[str, Callable[[str, Path], tuple[Any, Mapping[tuple[str, ...], int]]]]] = (
+    MappingProxyType({".toml": _toml, ".json": _json, ".yaml": _yaml, ".yml": _yaml})
+)

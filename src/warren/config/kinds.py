@@ -1,0 +1,210 @@
+"""The kinds of values that a configuration holds, each with a message that says what would be right."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from pydantic import BaseModel as _BaseModel
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, SecretStr
+from pydantic_core import PydanticCustomError
+
+from warren.config.patterns import Pattern, PatternError, compiled
+
+_HOST: Final = re.compile(
+    r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*\.?"
+)
+_IPV6: Final = re.compile(r"\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]")
+_ZNODE_PATH: Final = re.compile(r"/|(?:/[^/\s]+)+")
+
+
+def kebab(name: str) -> str:
+    """`client_id` in Python is `client-id` in the file; `from_` keeps clear of Python's own word."""
+    return name.rstrip("_").replace("_", "-")
+
+
+class Section(_BaseModel):
+    """One section of the configuration: frozen, its keys spelled with dashes in the file."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=kebab,
+        validate_by_name=True,
+        validate_by_alias=True,
+        coerce_numbers_to_str=True,  # kafka-version = 2.8 means "2.8"
+        arbitrary_types_allowed=True,
+        hide_input_in_errors=True,  # an input may be a secret
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RefersTo:
+    """The value is the name of a section `[<section>.<name>]` in the same file; empty: none."""
+
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadsFile:
+    """The value is the path of a file that must be there; empty: none."""
+
+    # what to do about a missing one
+    remedy: str = "correct the path or put the file there"
+
+
+def wrong(what: str, remedy: str) -> PydanticCustomError:
+    """A mistake in words of our own."""
+    return PydanticCustomError("warren", "{what}; {remedy}", {"what": what, "remedy": remedy})
+
+
+def host_port_fault(text: str, example_port: int, *, blank_host: bool = False) -> tuple[str, str] | None:
+    """What is wrong with `host:port` and what would be right; None when it is fine."""
+    if "://" in text:
+        bare = text.split("://", 1)[1].rstrip("/")
+        return f'"{text}" has a scheme in front', f'write only host and port: "{bare}"'
+    host, colon, port = text.rpartition(":")
+    if not colon or (":" in host and not _IPV6.fullmatch(host)):
+        if text.count(":") > 1:
+            bare = text.strip("[]")
+            return f'"{text}" is an IPv6 address without brackets or port', f'write "[{bare}]:{example_port}"'
+        return f'"{text}" has no port', f'write host:port, for example "{text}:{example_port}"'
+    if (
+        not port.isascii()
+        or not port.isdigit()
+        or int(port) > 65535
+        or (port.strip("0") == "" and not blank_host)
+    ):
+        return (
+            f'"{text}" has no valid port',
+            f'write a port from 1 to 65535, for example "{host}:{example_port}"',
+        )
+    if not (host == "" and blank_host) and not _HOST.fullmatch(host) and not _IPV6.fullmatch(host):
+        shown = f'"{host}" is not a host name' if host else f'"{text}" has no host'
+        return shown, f'write host:port, for example "kafka01.example.com:{example_port}"'
+    return None
+
+
+def split_list(value: object) -> object:
+    """Text is a list too: parted by commas or blanks, as in an environment variable."""
+    if isinstance(value, str):
+        return tuple(part for part in re.split(r"[\s,]+", value) if part)
+    return value
+
+
+def _servers(example_port: int) -> Callable[[object], object]:
+    def check(value: object) -> object:
+        servers = split_list(value)
+        example = f'["kafka01.example.com:{example_port}"]'
+        if not isinstance(servers, list | tuple) or not all(isinstance(server, str) for server in servers):
+            raise wrong(
+                f"{shown(value)} is not a list of servers",
+                f"write a list of host:port, for example {example}",
+            )
+        if not servers:
+            raise wrong("the list of servers is empty", f"name at least one server, for example {example}")
+        for server in servers:
+            if fault := host_port_fault(server, example_port):
+                raise wrong(*fault)
+        return tuple(servers)
+
+    return check
+
+
+def shown(value: object) -> str:
+    """A value as a person would write it in the file."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(shown(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {shown(item)}" for key, item in value.items()) + "}"
+    return str(value)
+
+
+def _address(value: object) -> object:
+    if isinstance(value, str) and (fault := host_port_fault(value, 8000, blank_host=True)):
+        raise wrong(*fault)
+    return value
+
+
+def _pattern(value: object) -> object:
+    if value is None or value == "":
+        return None
+    if isinstance(value, Pattern):
+        return value
+    if not isinstance(value, str):
+        raise wrong(
+            f"{shown(value)} is not a regular expression", 'write one in quotes, for example "^team-.*$"'
+        )
+    try:
+        return compiled(value)
+    except PatternError as error:
+        raise wrong(f'"{value}" is not a regular expression', f"{error}") from None
+
+
+def _no_bool(value: object) -> object:
+    # Python takes true for 1
+    if isinstance(value, bool):
+        raise wrong(f"{shown(value)} is not a number", "write a number")
+    return value
+
+
+def _znode_path(value: object) -> object:
+    if isinstance(value, str) and value != "" and not _ZNODE_PATH.fullmatch(value):
+        raise wrong(
+            f'"{value}" is not a ZooKeeper path',
+            'write a path that begins with / and does not end with it, like "/burrow"',
+        )
+    return value
+
+
+def _url(value: object) -> object:
+    # a template may stand anywhere in it, so only its beginning is looked at
+    if (
+        isinstance(value, str)
+        and value != ""
+        and not re.match(r"https?://[^/\s]", value)
+        and "{{" not in value[:8]
+    ):
+        raise wrong(f'"{value}" is not a web address', "write one that begins with http:// or https://")
+    return value
+
+
+def _upper(value: object) -> object:
+    return value.upper() if isinstance(value, str) else value
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+def _lower_keys(value: object) -> object:
+    return {str(key).lower(): item for key, item in value.items()} if isinstance(value, dict) else value
+
+
+Whole = Annotated[int, BeforeValidator(_no_bool)]
+Natural = Annotated[int, BeforeValidator(_no_bool), Field(ge=0)]
+Positive = Annotated[int, BeforeValidator(_no_bool), Field(ge=1)]
+Seconds = Annotated[float, BeforeValidator(_no_bool), Field(gt=0)]
+Share = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1)]
+Port = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=65535)]
+KafkaServers = Annotated[tuple[str, ...], BeforeValidator(_servers(9092))]
+ZooKeeperServers = Annotated[tuple[str, ...], BeforeValidator(_servers(2181))]
+Address = Annotated[str, BeforeValidator(_address)]
+ZnodePath = Annotated[str, BeforeValidator(_znode_path)]
+Url = Annotated[str, BeforeValidator(_url)]
+Urls = Annotated[tuple[Url, ...], BeforeValidator(split_list)]
+Regex = Annotated[Pattern | None, BeforeValidator(_pattern), PlainSerializer(lambda p: p.source if p else "")]
+Secret = SecretStr
+NoSecret: Final = SecretStr("")
+Upper = BeforeValidator(_upper)
+Lower = BeforeValidator(_lower)
+# keys are case-insensitive, and Burrow's templates see them in lower case
+LowerKeys = BeforeValidator(_lower_keys)
+TemplateFile = Annotated[
+    str, ReadsFile("correct the path, or leave the key out to send Warren's own message")
+]
+InputFile = Annotated[str, ReadsFile()]

@@ -1,0 +1,72 @@
+"""From a file and an environment to settings, or to the list of everything that is wrong."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warren.config import checks, environment, files
+from warren.config.problems import Problem
+from warren.config.settings import NAMED, PLAIN, Settings
+from warren.config.tree import Tree, arranged
+from warren.config.validation import validated
+from warren.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What a look at a configuration found."""
+
+    path: Path
+    # None when there are errors
+    settings: Settings | None
+    problems: tuple[Problem, ...]
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """What stops the start."""
+        return tuple(problem for problem in self.problems if problem.severity == "error")
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What does not."""
+        return tuple(problem for problem in self.problems if problem.severity == "warning")
+
+
+def load(place: Path | str | None, environ: Mapping[str, str]) -> Settings:
+    """The settings from a file, or from the one in a directory (default: the working directory)."""
+    found = examine(place, environ)
+    if found.settings is None:
+        raise ConfigError([f"{found.path.name}: {problem}" for problem in found.errors])
+    return found.settings
+
+
+def examine(place: Path | str | None, environ: Mapping[str, str]) -> Examination:
+    """Everything that is right and wrong; ConfigError only when there is no file or it cannot be parsed."""
+    path = files.find(Path("." if place is None else place).expanduser())
+    tree = arranged(files.read(path))
+    environment.apply(tree, environ)
+    checks.resolve_references(tree)
+    checks.find_files(tree)
+    modules = validated(tree)
+    checks.whole(tree, modules)
+    problems = tuple(sorted(tree.problems, key=lambda problem: (problem.line is None, problem.line or 0)))
+    if any(problem.severity == "error" for problem in problems):
+        return Examination(path, None, problems)
+    settings = _settings(tree, modules)
+    settings._source = path
+    settings._warnings = tuple(str(problem) for problem in problems)
+    return Examination(path, settings, problems)
+
+
+def _settings(tree: Tree, modules: checks.Modules) -> Settings:
+    given: dict[str, Any] = {}
+    for section in PLAIN:
+        if (section,) in modules:
+            given[section] = modules[section,]
+    for section in NAMED:
+        named = {name: modules[section, name] for name in tree.names(section)}
+        # an absent storage, evaluator or httpserver has defaults of its own
+        if named:
+            given[section] = named
+    return Settings.model_validate(given)

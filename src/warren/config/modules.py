@@ -1,0 +1,236 @@
+"""Notifiers and sinks as types: the doors by which verdicts leave."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from warren.config.kinds import (
+    InputFile,
+    KafkaServers,
+    Lower,
+    LowerKeys,
+    Natural,
+    NoSecret,
+    Port,
+    Positive,
+    Regex,
+    Secret,
+    Section,
+    Share,
+    TemplateFile,
+    Upper,
+    Url,
+    Urls,
+    Whole,
+    wrong,
+)
+from warren.config.sections import ClientProfileName, GroupLists
+
+Method = Annotated[Literal["GET", "POST", "PUT", "PATCH", "DELETE"], Upper]
+
+
+class Notifier(GroupLists):
+    """What all notifiers have in common."""
+
+    interval: Positive = Field(default=60, description="seconds between looks at every group")
+    send_interval: Positive | None = Field(
+        default=None, description="seconds between messages about a group; unset: interval"
+    )
+    send_once: bool = Field(default=False, description="only the first message of an incident, no repeats")
+    threshold: Annotated[Whole, Field(ge=0, le=6)] = Field(
+        default=2, description="least status to notify of: 2 WARN, 3 ERR"
+    )
+    extras: Annotated[dict[str, str], LowerKeys] = Field(
+        default_factory=dict,
+        description="values for the templates; their names are lower-cased, as in Burrow",
+    )
+    send_close: bool = Field(default=False, description="also say when the group is OK again")
+    template_open: TemplateFile = Field(
+        default="", description="file of the message's template; empty: Warren's own"
+    )
+    template_close: TemplateFile = Field(default="", description="the same for the close message")
+    topic_denylist: Regex = Field(
+        default=None, description="beyond Burrow: topics that do not count for this module"
+    )
+    minimum_complete: Share = Field(
+        default=0.0, description="beyond Burrow: least share of complete windows to notify"
+    )
+    on_change: bool = Field(default=False, description="beyond Burrow: only when the status changes")
+    quiet_start: Natural = Field(
+        default=0, description="beyond Burrow: seconds of silence after start, while windows fill"
+    )
+
+    @property
+    def repeat_after(self) -> int:
+        """Seconds between two messages about the same group."""
+        return self.interval if self.send_interval is None else self.send_interval
+
+
+class HttpNotifier(Notifier):
+    """[notifier.N] with class-name "http"."""
+
+    class_name: Literal["http"] = Field(default="http", description="an HTTP request")
+    url_open: Url = Field(
+        min_length=1,
+        description="address to send to; a template",
+        examples=["https://hooks.example.com/burrow"],
+    )
+    method_open: Method = Field(default="POST", description="HTTP method")
+    url_close: Url = Field(default="", description="address for the close message; a template")
+    method_close: Method = Field(default="POST", description="HTTP method of the close message")
+    username: str = Field(default="", description="user (basic authentication)")
+    password: Secret = Field(default=NoSecret, description="password of that user")
+    headers: dict[str, Secret] = Field(
+        default_factory=dict, description="further headers; their values never print"
+    )
+    timeout: Positive = Field(default=5, description="seconds that a request may take")
+    keepalive: Natural = Field(default=300, description="seconds that an idle connection is kept")
+    disable_http_keepalive: bool = Field(default=False, description="a new connection for every request")
+    extra_ca: InputFile = Field(default="", description="certificates (PEM) to trust besides the system's")
+    noverify: bool = Field(default=False, description="do not check the server's certificate")
+
+    @model_validator(mode="after")
+    def _close_goes_somewhere(self) -> Self:
+        if self.send_close and not self.url_close:
+            raise wrong(
+                "send-close is set without url-close", "add url-close, the address for the close message"
+            )
+        return self
+
+
+class EmailNotifier(Notifier):
+    """[notifier.N] with class-name "email"."""
+
+    class_name: Literal["email"] = Field(default="email", description="an e-mail")
+    server: str = Field(min_length=1, description="mail server's host name", examples=["mail.example.com"])
+    port: Port = Field(default=25, description="mail server's port")
+    from_: str = Field(min_length=1, description="sender", examples=["burrow@example.com"])
+    to: str = Field(min_length=1, description="recipients, parted by commas", examples=["ops@example.com"])
+    auth_type: Annotated[Literal["", "none", "plain", "login", "crammd5"], Lower] = Field(
+        default="", description="how to log in; empty: not at all"
+    )
+    username: str = Field(default="", description="user, when there is an auth-type")
+    password: Secret = Field(default=NoSecret, description="password of that user")
+    timeout: Positive = Field(default=10, description="beyond Burrow: seconds that sending may take")
+    extra_ca: InputFile = Field(default="", description="certificates (PEM) to trust besides the system's")
+    noverify: bool = Field(default=False, description="do not check the server's certificate")
+
+    @model_validator(mode="after")
+    def _login(self) -> Self:
+        if self.auth_type not in {"", "none"} and not (self.username and self.password.get_secret_value()):
+            raise wrong(
+                f'auth-type is "{self.auth_type}" without username and password',
+                "add both, or leave auth-type out",
+            )
+        return self
+
+
+class SlackNotifier(Notifier):
+    """[notifier.N] with class-name "slack"."""
+
+    class_name: Literal["slack"] = Field(default="slack", description="a message in Slack")
+    webhook_url: Secret = Field(
+        default=NoSecret, description="address of an incoming webhook; it is a secret"
+    )
+    token: Secret = Field(default=NoSecret, description="token of a bot, instead of a webhook")
+    channel: str = Field(default="", description="channel for the bot")
+    api_url: Url = Field(default="https://slack.com/api", description="address of Slack's API, for the bot")
+    timeout: Positive = Field(default=5, description="seconds that a request may take")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        webhook, token = self.webhook_url.get_secret_value(), self.token.get_secret_value()
+        if bool(webhook) == bool(token):
+            what = "both webhook-url and token are set" if webhook else "neither webhook-url nor token is set"
+            raise wrong(what, "give either webhook-url, or token and channel")
+        if token and not self.channel:
+            raise wrong("token is set without channel", 'add channel, for example "#kafka"')
+        return self
+
+
+class NullNotifier(Notifier):
+    """[notifier.N] with class-name "null": nothing is sent."""
+
+    class_name: Literal["null"] = Field(default="null", description="nothing: for trying out")
+
+
+class Sink(Section):
+    """What all sinks have in common."""
+
+    interval: Positive = Field(default=10, description="seconds between writes")
+
+
+class ParquetSink(Sink):
+    """[sink.N] with class-name "parquet"."""
+
+    class_name: Literal["parquet"] = Field(
+        default="parquet", description="files in a directory, or any path Spark can write"
+    )
+    path: str = Field(min_length=1, description="directory", examples=["history"])
+
+
+class ElasticsearchSink(Sink):
+    """[sink.N] with class-name "elasticsearch"."""
+
+    class_name: Literal["elasticsearch"] = Field(
+        default="elasticsearch", description="documents as Telegraf writes them"
+    )
+    urls: Annotated[Urls, Field(min_length=1)] = Field(
+        description="servers", examples=[["http://localhost:9200"]]
+    )
+    index: str = Field(
+        default="burrow-%Y.%m.%d", min_length=1, description="index name, with strftime's letters for the day"
+    )
+    username: str = Field(default="", description="user; empty: none")
+    password: Secret = Field(default=NoSecret, description="password of that user")
+    api_key: Secret = Field(default=NoSecret, description="API key, instead of a user")
+    timeout: Positive = Field(default=10, description="seconds that a request may take")
+    extra_ca: InputFile = Field(default="", description="certificates (PEM) to trust besides the system's")
+    noverify: bool = Field(default=False, description="do not check the server's certificate")
+
+    @model_validator(mode="after")
+    def _one_login(self) -> Self:
+        if self.username and self.api_key.get_secret_value():
+            raise wrong("both username and api-key are set", "keep one of them")
+        return self
+
+
+class InfluxdbSink(Sink):
+    """[sink.N] with class-name "influxdb": version 1 with database, version 2 with org, bucket and token."""
+
+    class_name: Literal["influxdb"] = Field(default="influxdb", description="points as Telegraf writes them")
+    url: Annotated[Url, Field(min_length=1)] = Field(description="server", examples=["http://localhost:8086"])
+    database: str = Field(default="", description="version 1: database")
+    retention_policy: str = Field(
+        default="", description="version 1: retention policy; empty: the database's own"
+    )
+    username: str = Field(default="", description="version 1: user; empty: none")
+    password: Secret = Field(default=NoSecret, description="version 1: password of that user")
+    org: str = Field(default="", description="version 2: organisation")
+    bucket: str = Field(default="", description="version 2: bucket")
+    token: Secret = Field(default=NoSecret, description="version 2: token")
+    timeout: Positive = Field(default=10, description="seconds that a request may take")
+
+    @model_validator(mode="after")
+    def _one_version(self) -> Self:
+        if bool(self.database) == bool(self.bucket):
+            what = (
+                "both database and bucket are set" if self.database else "neither database nor bucket is set"
+            )
+            raise wrong(what, "give database (version 1), or org, bucket and token (version 2)")
+        if self.bucket and not (self.org and self.token.get_secret_value()):
+            raise wrong("bucket is set without org and token", "add org and token")
+        return self
+
+
+class KafkaSink(Sink):
+    """[sink.N] with class-name "kafka"."""
+
+    class_name: Literal["kafka"] = Field(default="kafka", description="records in a topic")
+    servers: KafkaServers = Field(
+        description="brokers to start from, host:port", examples=[["kafka01.example.com:9092"]]
+    )
+    topic: str = Field(min_length=1, description="topic to write to", examples=["consumer-lag"])
+    client_profile: ClientProfileName = Field(
+        default="", description="name of a [client-profile.N] section; empty: defaults"
+    )

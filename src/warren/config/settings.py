@@ -1,0 +1,136 @@
+"""The whole configuration: one frozen object, whatever file and environment it came from."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from pydantic import Field, PrivateAttr
+
+from warren.config.kinds import Section
+from warren.config.modules import (
+    ElasticsearchSink,
+    EmailNotifier,
+    HttpNotifier,
+    InfluxdbSink,
+    KafkaSink,
+    NullNotifier,
+    ParquetSink,
+    SlackNotifier,
+)
+from warren.config.sections import (
+    ClientProfile,
+    Cluster,
+    Evaluator,
+    General,
+    HttpServer,
+    Iam,
+    KafkaConsumer,
+    KafkaZkConsumer,
+    Logging,
+    Sasl,
+    Spark,
+    Storage,
+    StormConsumer,
+    Tls,
+    ZooKeeper,
+)
+
+AnyConsumer = KafkaConsumer | KafkaZkConsumer | StormConsumer
+AnyNotifier = HttpNotifier | EmailNotifier | SlackNotifier | NullNotifier
+AnySink = ParquetSink | ElasticsearchSink | InfluxdbSink | KafkaSink
+
+# section: its type; there is one of each, without a name
+PLAIN: Final[Mapping[str, type[Section]]] = MappingProxyType(
+    {"general": General, "logging": Logging, "zookeeper": ZooKeeper, "spark": Spark}
+)
+# section: its types by class-name ("" where there are no classes); each module has a name: [cluster.local]
+NAMED: Final[Mapping[str, Mapping[str, type[Section]]]] = MappingProxyType(
+    {
+        "client-profile": {"": ClientProfile},
+        "tls": {"": Tls},
+        "sasl": {"": Sasl},
+        "iam": {"": Iam},
+        "httpserver": {"": HttpServer},
+        "storage": {"inmemory": Storage},
+        "evaluator": {"caching": Evaluator},
+        "cluster": {"kafka": Cluster},
+        "consumer": {"kafka": KafkaConsumer, "kafka_zk": KafkaZkConsumer, "storm": StormConsumer},
+        "notifier": {
+            "http": HttpNotifier,
+            "email": EmailNotifier,
+            "slack": SlackNotifier,
+            "null": NullNotifier,
+        },
+        "sink": {
+            "parquet": ParquetSink,
+            "elasticsearch": ElasticsearchSink,
+            "influxdb": InfluxdbSink,
+            "kafka": KafkaSink,
+        },
+    }
+)
+# sections of which there is exactly one module, made with defaults when the file has none
+SINGLE: Final = frozenset({"storage", "evaluator"})
+DEFAULT_NAME: Final = "default"
+
+
+class Settings(Section):
+    """Every section; the named ones are mappings of module name: module, names as written."""
+
+    general: General = Field(default_factory=General)
+    logging: Logging = Field(default_factory=Logging)
+    zookeeper: ZooKeeper | None = None
+    client_profile: Mapping[str, ClientProfile] = Field(default_factory=dict)
+    tls: Mapping[str, Tls] = Field(default_factory=dict)
+    sasl: Mapping[str, Sasl] = Field(default_factory=dict)
+    iam: Mapping[str, Iam] = Field(default_factory=dict)
+    httpserver: Mapping[str, HttpServer] = Field(default_factory=lambda: {DEFAULT_NAME: HttpServer()})
+    storage: Mapping[str, Storage] = Field(default_factory=lambda: {DEFAULT_NAME: Storage()})
+    evaluator: Mapping[str, Evaluator] = Field(default_factory=lambda: {DEFAULT_NAME: Evaluator()})
+    cluster: Mapping[str, Cluster] = Field(default_factory=dict)
+    consumer: Mapping[str, AnyConsumer] = Field(default_factory=dict)
+    notifier: Mapping[str, AnyNotifier] = Field(default_factory=dict)
+    sink: Mapping[str, AnySink] = Field(default_factory=dict)
+    spark: Spark = Field(default_factory=Spark)
+
+    _source: Path | None = PrivateAttr(default=None)
+    _warnings: tuple[str, ...] = PrivateAttr(default=())
+
+    @property
+    def source(self) -> Path | None:
+        """The file that this was read from; None when it was made in Python."""
+        return self._source
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should look at though it does not stop anything."""
+        return self._warnings
+
+    @property
+    def window(self) -> Storage:
+        """The one storage module."""
+        return next(iter(self.storage.values()))
+
+    @property
+    def rules(self) -> Evaluator:
+        """The one evaluator module."""
+        return next(iter(self.evaluator.values()))
+
+    def path(self, name: str) -> Path:
+        """A file named in the configuration: in the working directory as in Burrow, else beside the file."""
+        return located(name, self._source)
+
+    def consumers_of(self, cluster: str) -> Mapping[str, AnyConsumer]:
+        """The consumer modules of a cluster, by name."""
+        return {name: module for name, module in self.consumer.items() if module.cluster == cluster}
+
+
+def located(name: str, source: Path | None) -> Path:
+    """Where a file named in the configuration is; the first place when it is in neither."""
+    path = Path(name).expanduser()
+    if not path.is_absolute() and not path.exists() and source is not None:
+        beside = source.parent / path
+        if beside.exists():
+            return beside
+    return path

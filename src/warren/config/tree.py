@@ -1,0 +1,169 @@
+"""A file's tree put in order: sections and keys in lower case, today's names, module names as written."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from pydantic.fields import FieldInfo
+
+from warren.config.files import Document
+from warren.config.kinds import RefersTo, Section, kebab, shown
+from warren.config.problems import Problem, did_you_mean
+from warren.config.settings import NAMED, PLAIN
+
+# names of older Burrows: today's
+OLD_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {"group-whitelist": "group-allowlist", "group-blacklist": "group-denylist"}
+)
+
+# a module's place: (section,) or (section, name)
+Place = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Tree:
+    """All modules with their keys, and the problems met on the way."""
+
+    document: Document
+    # (section,) or (section, name): key: value
+    modules: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    # (place..., key): the environment variable that its value comes from
+    origins: dict[tuple[str, ...], str] = field(default_factory=dict)
+
+    def names(self, section: str) -> tuple[str, ...]:
+        """The modules of a section."""
+        return tuple(place[1] for place in self.modules if place[0] == section and len(place) == 2)
+
+    def named(self, section: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The modules of a section with their keys."""
+        return (
+            (place[1], keys)
+            for place, keys in self.modules.items()
+            if place[0] == section and len(place) == 2
+        )
+
+    def add(
+        self, severity: Literal["error", "warning"], path: tuple[str, ...], what: str, remedy: str
+    ) -> None:
+        """One more problem, with its line or the environment variable that it comes from."""
+        origin = self.origins.get(path)
+        key = dotted(path) + (f" (from {origin})" if origin else "")
+        lowered = tuple(part.lower() for part in path)
+        lines = self.document.lines
+        # a missing key has no line of its own: its section has
+        line = (
+            None
+            if origin
+            else next((lines[lowered[:n]] for n in range(len(path), 0, -1) if lowered[:n] in lines), None)
+        )
+        self.problems.append(Problem(severity, key, what, remedy, line))
+
+
+def dotted(path: tuple[str, ...]) -> str:
+    """The path as one writes it in TOML: names with dots in quotes."""
+    return ".".join(f'"{part}"' if "." in part else part for part in path)
+
+
+def arranged(document: Document) -> Tree:
+    """The document's modules; what cannot be one is reported."""
+    tree = Tree(document)
+    known = (*PLAIN, *NAMED)
+    for written, content in document.tree.items():
+        section = str(written).lower()
+        if section not in known:
+            remedy = did_you_mean(section, known, f"known sections are {', '.join(known)}")
+            tree.add("warning", (str(written),), "this section is not known and has no effect", remedy)
+        elif not isinstance(content, dict):
+            header = f"[{section}]" if section in PLAIN else f"[{section}.NAME]"
+            tree.add(
+                "error",
+                (section,),
+                f"{shown(content)} is not a section",
+                f"write {header} with keys under it",
+            )
+        elif section in PLAIN:
+            tree.modules[section,] = _keys(tree, (section,), content)
+        else:
+            _modules(tree, section, content)
+    return tree
+
+
+def _modules(tree: Tree, section: str, content: Mapping[Any, Any]) -> None:
+    loose = [str(key) for key, value in content.items() if not isinstance(value, dict)]
+    if loose:
+        verb = "stands" if len(loose) == 1 else "stand"
+        tree.add(
+            "error",
+            (section,),
+            f"{', '.join(loose)} {verb} in a section without a name",
+            f"give it one, for example [{section}.{'default' if section != 'cluster' else 'local'}]",
+        )
+    seen: dict[str, str] = {}
+    for written, keys in content.items():
+        name = str(written)
+        if not isinstance(keys, dict):
+            continue
+        if name.lower() in seen:
+            other = dotted((section, seen[name.lower()]))
+            tree.add(
+                "error",
+                (section, name),
+                f"the name differs from {other} only by its case",
+                "rename one of them",
+            )
+            continue
+        seen[name.lower()] = name
+        tree.modules[section, name] = _keys(tree, (section, name), keys)
+
+
+def _keys(tree: Tree, place: Place, content: Mapping[Any, Any]) -> dict[str, Any]:
+    """The section's keys in lower case, old names as today's."""
+    keys: dict[str, Any] = {}
+    for written, value in content.items():
+        key = str(written).lower()
+        if key in keys:
+            tree.add(
+                "error", (*place, str(written)), "this key stands in the section twice", "keep one of them"
+            )
+        keys[key] = value
+    for old, new in OLD_NAMES.items():
+        if old not in keys or new not in all_fields(place[0]):
+            continue
+        value = keys.pop(old)
+        if new in keys:
+            tree.add("warning", (*place, old), f"{new} is set too and wins", f"remove {old}, the older name")
+        else:
+            tree.add(
+                "warning", (*place, old), "this is an older name, still understood", f"rename it to {new}"
+            )
+            keys[new] = value
+    return keys
+
+
+def fields(model: type[Section]) -> dict[str, FieldInfo]:
+    """The section's keys as written in a file: what pydantic knows of each."""
+    return {kebab(name): info for name, info in model.model_fields.items()}
+
+
+def all_fields(section: str) -> dict[str, FieldInfo]:
+    """The keys of every class of a section."""
+    if section in PLAIN:
+        return fields(PLAIN[section])
+    return {key: info for model in NAMED[section].values() for key, info in fields(model).items()}
+
+
+def model_of(section: str, keys: Mapping[str, Any]) -> type[Section] | None:
+    """The type of a module by its class-name; None when that names none."""
+    if section in PLAIN:
+        return PLAIN[section]
+    models = NAMED[section]
+    if len(models) == 1:
+        return next(iter(models.values()))
+    return models.get(str(keys.get("class-name", "")))
+
+
+def reference(info: FieldInfo) -> RefersTo | None:
+    """The section that a key's value names, if it names one."""
+    return next((mark for mark in info.metadata if isinstance(mark, RefersTo)), None)

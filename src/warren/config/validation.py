@@ -1,0 +1,161 @@
+"""Each module against its type, with pydantic's findings put into plain words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import SecretStr, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from warren.config.kinds import Section, shown
+from warren.config.problems import did_you_mean
+from warren.config.settings import NAMED
+from warren.config.tree import Place, Tree, all_fields, fields, model_of
+
+# kind of pydantic's finding: what is wrong, what would be right
+_NOT_WHOLE = ("{value} is not a whole number", "write a whole number{example}")
+_NOT_NUMBER = ("{value} is not a number", "write a number{example}")
+_NOT_BOOL = ("{value} is neither true nor false", "write true or false")
+_WORDS: Mapping[str, tuple[str, str]] = {
+    "int_type": _NOT_WHOLE,
+    "int_parsing": _NOT_WHOLE,
+    "int_from_float": _NOT_WHOLE,
+    "int_parsing_size": _NOT_WHOLE,
+    "float_type": _NOT_NUMBER,
+    "float_parsing": _NOT_NUMBER,
+    "finite_number": _NOT_NUMBER,
+    "bool_type": _NOT_BOOL,
+    "bool_parsing": _NOT_BOOL,
+    "string_type": ("{value} is not text", "write text in quotes{example}"),
+    "tuple_type": ("{value} is not a list", "write a list{example}"),
+    "dict_type": ("{value} is not a table", 'write a table, for example {{ key = "value" }}'),
+    "string_too_short": ("the value is empty", "write one{example}"),
+    "too_short": ("the list is empty", "name at least one{example}"),
+}
+
+
+def validated(tree: Tree) -> dict[Place, Section]:
+    """The modules that are right; the others are reported, all of their faults at once."""
+    modules: dict[Place, Section] = {}
+    for place, keys in tree.modules.items():
+        model = model_of(place[0], keys)
+        if model is None:
+            _unknown_class(tree, place, keys)
+            continue
+        module = _validated(tree, place, model, _known(tree, place, model, keys))
+        if module is not None:
+            modules[place] = module
+    return modules
+
+
+def _unknown_class(tree: Tree, place: Place, keys: Mapping[str, Any]) -> None:
+    known = tuple(NAMED[place[0]])
+    choice = ", ".join(f'"{name}"' for name in known)
+    if "class-name" not in keys:
+        tree.add("error", (*place, "class-name"), "the key is missing", f"add class-name, one of {choice}")
+        return
+    value = keys["class-name"]
+    remedy = did_you_mean(str(value), known, f"write one of {choice}")
+    tree.add("error", (*place, "class-name"), f"there is no class {shown(value)}", remedy)
+
+
+def _known(tree: Tree, place: Place, model: type[Section], keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that the module has; the others are reported and have no effect."""
+    here, elsewhere = fields(model), all_fields(place[0])
+    known = {key: value for key, value in keys.items() if key in here}
+    for key, value in keys.items():
+        path = (*place, key)
+        if key in here:
+            continue
+        if isinstance(value, dict) and len(place) == 2:
+            quoted = f'[{place[0]}."{place[1]}.{key}"]'
+            tree.add(
+                "error", path, "this is a section in a section", f"put a name with a dot in quotes: {quoted}"
+            )
+        elif key in elsewhere:
+            classes = [f'"{name}"' for name, one in NAMED[place[0]].items() if key in fields(one)]
+            what = f"this key belongs to class-name {' or '.join(classes)} and has no effect here"
+            tree.add("warning", path, what, "remove it, or change class-name")
+        else:
+            remedy = did_you_mean(key, here, f"known keys are {', '.join(here)}")
+            tree.add("warning", path, "this key is not known and has no effect", remedy)
+    return known
+
+
+def _validated(tree: Tree, place: Place, model: type[Section], keys: dict[str, Any]) -> Section | None:
+    try:
+        return model.model_validate(keys)
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+    wrong_keys = {str(fault["loc"][0]) for fault in faults if fault["loc"]}
+    for fault in faults:
+        _report(tree, place, model, fault)
+    if not wrong_keys:
+        return None
+    # rules over several keys run only when each key is right: look again with stand-ins for the wrong ones
+    stand_ins = {
+        key: info.examples[0] for key, info in fields(model).items() if key in wrong_keys and info.examples
+    }
+    try:
+        model.model_validate({key: value for key, value in keys.items() if key not in wrong_keys} | stand_ins)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False):
+            words = set(fault.get("ctx", {}).get("what", "").replace(",", " ").split())
+            if not fault["loc"] and not words & wrong_keys:
+                _report(tree, place, model, fault)
+    return None
+
+
+def _report(tree: Tree, place: Place, model: type[Section], fault: ErrorDetails) -> None:
+    if not fault["loc"]:
+        tree.add("error", place, fault["ctx"]["what"], fault["ctx"]["remedy"])
+        return
+    key = str(fault["loc"][0])
+    info = fields(model)[key]
+    path = (
+        *place,
+        key,
+        *(str(part) for part in fault["loc"][1:] if isinstance(part, str) and part != "[key]"),
+    )
+    value = "the value" if _is_secret(info.annotation) else shown(fault["input"])
+    example = _example(info)
+    what, remedy = _words(fault, value, f", for example {example}" if example else "")
+    if fault["type"] == "missing":
+        remedy = f"add {key}" + (f" = {example}" if example else "")
+    tree.add("error", path, what, remedy)
+
+
+def _words(fault: ErrorDetails, value: str, example: str) -> tuple[str, str]:
+    kind, context = fault["type"], fault.get("ctx", {})
+    if kind == "warren":
+        return context["what"], context["remedy"]
+    if kind == "missing":
+        return "the key is missing", ""
+    if kind == "literal_error":
+        return f"{value} is not known", f"write one of {context['expected'].replace(' or ', ', ')}".replace(
+            "'", '"'
+        )
+    if kind in {"greater_than_equal", "greater_than"}:
+        least = context.get("ge", context.get("gt"))
+        return (
+            f"{value} is too small",
+            f"write {'at least' if 'ge' in context else 'more than'} {least:g}{example}",
+        )
+    if kind == "less_than_equal":
+        return f"{value} is too large", f"write at most {context['le']:g}{example}"
+    what, remedy = _WORDS.get(
+        kind, ("{value} cannot be used", fault["msg"].replace("{", "{{").replace("}", "}}"))
+    )
+    return what.format(value=value), remedy.format(example=example)
+
+
+def _example(info: FieldInfo) -> str:
+    """A value that would be right: the default, or the field's own example."""
+    if info.examples:
+        return shown(info.examples[0])
+    default = info.get_default(call_default_factory=False)
+    return "" if default in (None, "") or not isinstance(default, int | float | str) else shown(default)
+
+
+def _is_secret(annotation: object) -> bool:
+    return annotation is SecretStr or any(_is_secret(part) for part in getattr(annotation, "__args__", ()))
