@@ -1,0 +1,213 @@
+"""Java archives by name: fetched with PySpark's Ivy, checked against a lock file, kept in a cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+from xml.sax.saxutils import quoteattr
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from warren.demo.cache import cache_directory, locked
+from warren.demo.java import Java
+from warren.errors import WarrenError
+
+KAFKA_LOCK: Final = Path(__file__).with_name("kafka-4.1.1.lock")
+
+# An Ivy settings file for machines that reach a mirror of their own instead of Maven Central.
+SETTINGS_VARIABLE: Final = "WARREN_IVY_SETTINGS"
+
+# Every archive is named in the lock file, so no POM is read: one request per archive instead of five.
+SETTINGS: Final = """<ivysettings>
+  <settings defaultResolver="central"/>
+  <resolvers><ibiblio name="central" m2compatible="true" usepoms="false"/></resolvers>
+</ivysettings>
+"""
+
+PLACE: Final = "[organisation]/[artifact]-[revision].[ext]"
+
+# called with how many archives have come and how many there are
+OnProgress = Callable[[int, int], None]
+
+
+class JarError(WarrenError):
+    """An archive could not be had, or is not the one that the lock file names."""
+
+
+@dataclass(frozen=True)
+class Jar:
+    """One archive: its Maven coordinates and the checksum of its bytes."""
+
+    sha256: str
+    organisation: str
+    name: str
+    version: str
+
+    @property
+    def place(self) -> Path:
+        """Where it lies below the cache's `jars`."""
+        return Path(self.organisation, f"{self.name}-{self.version}.jar")
+
+    @property
+    def coordinates(self) -> str:
+        """As people write it: organisation:name:version."""
+        return f"{self.organisation}:{self.name}:{self.version}"
+
+
+def read_lock(path: Path = KAFKA_LOCK) -> tuple[Jar, ...]:
+    """The archives of a lock file: lines of `sha256  organisation:name:version`."""
+    rows = (
+        line.split() for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")
+    )
+    return tuple(Jar(sha256, *coordinates.split(":")) for sha256, coordinates in rows)
+
+
+def ensure_jars(java: Java, jars: Sequence[Jar], console: Console | None = None) -> tuple[Path, ...]:
+    """The archives' paths in the cache, each verified; fetches what is missing or damaged, showing progress.
+
+    Safe to call from many processes at once: one fetches, the others wait for it.
+    """
+    console = console or Console(stderr=True)
+    directory = cache_directory() / "jars"
+    if _damaged(directory, jars):
+
+        def say_waiting() -> None:
+            console.print("Another process is fetching the Kafka jars: waiting for it.")
+
+        with locked(directory.with_name("jars.lock"), say_waiting):
+            if damaged := _damaged(directory, jars):
+                _fetch_with_progress(java, damaged, directory, console)
+    return tuple(directory / jar.place for jar in jars)
+
+
+def _damaged(directory: Path, jars: Iterable[Jar]) -> tuple[Jar, ...]:
+    """Those that are not in the directory with the right bytes."""
+    return tuple(jar for jar in jars if _sha256(directory / jar.place) != jar.sha256)
+
+
+def _sha256(path: Path) -> str | None:
+    try:
+        with path.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+def _fetch_with_progress(java: Java, jars: Sequence[Jar], directory: Path, console: Console) -> None:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("jars"),
+        TimeElapsedColumn(),
+    )
+    if not console.is_terminal:
+        # a bar in a log file is one line at the end: say what the wait is for before it
+        console.print(f"Fetching Kafka: {len(jars)} jars, once.")
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("Fetching Kafka, once", total=len(jars))
+        fetch_jars(
+            java, jars, directory, lambda done, total: progress.update(task, completed=done, total=total)
+        )
+
+
+def fetch_jars(java: Java, jars: Sequence[Jar], directory: Path, on_progress: OnProgress) -> None:
+    """Fetch the archives with Ivy, verify them, and move each into the directory in one step."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=directory) as scratch:
+        work = Path(scratch)
+        output = _run_ivy(java, jars, work, on_progress)
+        for jar in jars:
+            fetched = work / "got" / jar.place
+            actual = _sha256(fetched)
+            if actual is None:
+                raise JarError(
+                    f"{jar.coordinates} could not be fetched from Maven Central: check the network"
+                    f" (behind a mirror, name an Ivy settings file in {SETTINGS_VARIABLE}).{_reason(output)}"
+                )
+            if actual != jar.sha256:
+                raise JarError(
+                    f"{jar.coordinates} has the checksum {actual} where {jar.sha256} was expected, so it was"
+                    " not used: it is damaged or not the original; try again from another network."
+                )
+            target = directory / jar.place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            fetched.replace(target)
+
+
+def _run_ivy(java: Java, jars: Sequence[Jar], work: Path, on_progress: OnProgress) -> str:
+    settings = os.environ.get(SETTINGS_VARIABLE)
+    if not settings:
+        settings = str(work / "settings.xml")
+        Path(settings).write_text(SETTINGS)
+    (work / "ivy.xml").write_text(_wanted(jars))
+    command: list[str] = [
+        *(str(java.path), *_proxy_options(os.environ), f"-Divy.default.ivy.user.dir={work}/user"),
+        *(
+            "-jar",
+            str(_ivy()),
+            "-settings",
+            settings,
+            "-cache",
+            str(work / "cache"),
+            "-ivy",
+            str(work / "ivy.xml"),
+        ),
+        *("-confs", "default", "-retrieve", f"{work}/got/{PLACE}"),
+    ]
+    lines: list[str] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ivy:
+        done = 0
+        for line in ivy.stdout or ():
+            lines.append(line)
+            if "[SUCCESSFUL ]" in line:
+                done += 1
+                on_progress(done, len(jars))
+    return "".join(lines)
+
+
+def _wanted(jars: Iterable[Jar]) -> str:
+    """Ivy's own description of what to fetch: exactly these, nothing that they depend on."""
+    rows = "\n".join(
+        f"    <dependency org={quoteattr(jar.organisation)} name={quoteattr(jar.name)}"
+        f' rev={quoteattr(jar.version)} transitive="false"/>'
+        for jar in jars
+    )
+    return (
+        '<ivy-module version="2.0">\n  <info organisation="warren" module="jars"/>\n'
+        f"  <dependencies>\n{rows}\n  </dependencies>\n</ivy-module>\n"
+    )
+
+
+def _ivy() -> Path:
+    spec = find_spec("pyspark")
+    found = sorted(Path(spec.origin).parent.glob("jars/ivy-*.jar")) if spec and spec.origin else []
+    if not found:
+        raise JarError("The Ivy jar is missing from PySpark: install pyspark again from its wheel.")
+    return found[-1]
+
+
+def _proxy_options(environ: Mapping[str, str]) -> list[str]:
+    """HTTPS_PROXY as Java wants it; Java does not read the variable itself."""
+    proxy = urlsplit(environ.get("HTTPS_PROXY") or environ.get("https_proxy") or "")
+    if not proxy.hostname:
+        return []
+    return [f"-Dhttps.proxyHost={proxy.hostname}", f"-Dhttps.proxyPort={proxy.port or 80}"]
+
+
+def _reason(output: str) -> str:
+    """The line of Ivy's many that says why, if there is one."""
+    match = re.search(
+        r"^.*(?:UnknownHost|Connect|SSL|Socket|timed out|Server access Error).*$", output, re.MULTILINE
+    )
+    return f" Ivy says: {match.group(0).strip()}" if match else ""

@@ -1,0 +1,30 @@
+"""Free ports on this machine."""
+
+from __future__ import annotations
+
+import random
+import socket
+from typing import Final
+
+# Below the range that Linux hands to outgoing connections: a port that is free now stays so while its server
+# is down for a restart. Random, so that two processes which choose at once seldom choose the same.
+CHOICES: Final = range(20_000, 32_000)
+
+
+def is_free(host: str, port: int) -> bool:
+    """Could a server listen there now?"""
+    with socket.socket() as trial:
+        # as servers do, so that connections which are still closing do not count
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((host, port))
+            trial.listen(1)
+        except OSError:
+            return False
+    return True
+
+
+def free_port(host: str) -> int:
+    """A port that nobody listens on."""
+    chooser = random.SystemRandom()
+    return next(port for port in iter(lambda: chooser.choice(CHOICES), None) if is_free(host, port))

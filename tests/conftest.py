@@ -1,0 +1,35 @@
+"""A real Kafka broker for the tests that want one: made when the first asks, gone when the last has ended."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from warren.demo.broker import Broker
+
+# few, so that the offsets topic is made in an instant
+OFFSETS_PARTITIONS = 4
+
+BrokerFactory = Callable[..., Broker]
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker]:
+    """One broker for the whole run: share it, use topics and groups of your own, never stop it."""
+    with Broker(offsets_partitions=OFFSETS_PARTITIONS) as running:
+        yield running
+
+
+@pytest.fixture
+def broker_factory() -> Iterator[BrokerFactory]:
+    """Brokers of a test's own, to stop, kill and start again: takes what Broker takes, started."""
+    with contextlib.ExitStack() as brokers:
+
+        def make(**arguments: Any) -> Broker:
+            arguments.setdefault("offsets_partitions", OFFSETS_PARTITIONS)
+            return brokers.enter_context(Broker(**arguments))
+
+        yield make
