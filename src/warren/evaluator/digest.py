@@ -1,0 +1,102 @@
+"""What the rules need to know of a window and what only a new commit can change: computed once per change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from warren.storage.windows import EMPTY, UNKNOWN, Ints, Mask, Windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """Facts about many windows that need neither clock nor heads: 1-D arrays, one item per window."""
+
+    entries: Ints
+    # of the oldest and the newest entry; 0 while there is none
+    first_timestamp: Ints
+    last_timestamp: Ints
+    last_offset: Ints
+    # the offsets fell and have not come back
+    rewound: Mask
+    # some known lag was within the allowed lag
+    caught_up: Mask
+    # all offsets are equal
+    stalled: Mask
+    # no known lag is below the known lag before it
+    falling_behind: Mask
+
+    @classmethod
+    def concat(cls, parts: Sequence[Digest]) -> Self:
+        """The windows of all parts, in their order."""
+        columns = zip(*(part.arrays() for part in parts), strict=True)
+        return cls(*(np.concatenate(column) for column in columns))
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def take(self, rows: Ints | Mask | slice) -> Self:
+        return type(self)(*(array[rows] for array in self.arrays()))
+
+    def arrays(self) -> Iterator[npt.NDArray[Any]]:
+        """The arrays in the order of the fields."""
+        return (getattr(self, field.name) for field in fields(self))
+
+
+def digest(windows: Windows, allowed_lag: Ints | int) -> Digest:
+    """The facts; `allowed_lag` is one number for all windows or one for each."""
+    filled = windows.order != EMPTY
+    entries = np.count_nonzero(filled, axis=1).astype(np.int64)
+    every = np.arange(windows.rows)
+    # with no entry this is the last slot, which is empty like the others
+    first = np.minimum(windows.intervals - entries, windows.intervals - 1)
+    allowed = np.broadcast_to(np.asarray(allowed_lag, dtype=np.int64), every.shape)
+    return Digest(
+        entries=entries,
+        first_timestamp=np.where(entries, windows.timestamp[every, first], 0),
+        last_timestamp=np.where(entries, windows.timestamp[:, -1], 0),
+        last_offset=np.where(entries, windows.offset[:, -1], 0),
+        rewound=_rewound(windows.offset, filled),
+        caught_up=((windows.lag != UNKNOWN) & (windows.lag <= allowed[:, None])).any(axis=1),
+        stalled=_stalled(windows.offset, filled),
+        falling_behind=_falling_behind(windows.lag, filled),
+    )
+
+
+def _rewound(offset: Ints, filled: Mask) -> Mask:
+    """Some offset is below the one before it, and none after the first such fall has reached that again."""
+    falls = (offset[:, 1:] < offset[:, :-1]) & filled[:, :-1]
+    rewound = np.asarray(falls.any(axis=1))
+    rows = np.flatnonzero(rewound)
+    if len(rows):
+        fell_from = falls[rows].argmax(axis=1)
+        height = offset[rows, fell_from]
+        later = np.arange(offset.shape[1]) > fell_from[:, None]
+        rewound[rows] = ~(later & (offset[rows] >= height[:, None])).any(axis=1)
+    return rewound
+
+
+def _stalled(offset: Ints, filled: Mask) -> Mask:
+    """All offsets are equal; trivially so for one entry."""
+    moves: Mask = ((offset[:, 1:] != offset[:, :-1]) & filled[:, :-1]).any(axis=1)
+    return ~moves
+
+
+def _falling_behind(lag: Ints, filled: Mask) -> Mask:
+    """No known lag is below the known lag before it; trivially so for one known lag or none."""
+    known = lag != UNKNOWN
+    shrinks: Mask = ((lag[:, 1:] < lag[:, :-1]) & known[:, 1:]).any(axis=1)
+    rows = np.flatnonzero((filled & ~known).any(axis=1))
+    if len(rows):
+        # unknown lags count as the last known one; the lags are never negative, so UNKNOWN leads
+        columns = np.where(known[rows], np.arange(lag.shape[1]), 0)
+        carried = np.take_along_axis(lag[rows], np.maximum.accumulate(columns, axis=1), axis=1)
+        shrinks[rows] = (carried[:, 1:] < carried[:, :-1]).any(axis=1)
+    return ~shrinks
