@@ -1,0 +1,74 @@
+"""`/burrow/admin` and `/v3/admin`: is it alive, is it ready, how much does it log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from warren.httpserver import gojson
+from warren.httpserver.envelope import Envelope
+from warren.httpserver.reply import Reply, text
+from warren.httpserver.router import Handler, Request
+from warren.httpserver.state import Answers, LogLevel
+
+# what a client may ask for: the level that it sets
+LEVELS: Final = {
+    "trace": "debug",
+    "debug": "debug",
+    "info": "info",
+    "warn": "warn",
+    "warning": "warn",
+    "error": "error",
+    "fatal": "fatal",
+}
+
+
+class AdminPages:
+    """Burrow's pages for those who run it."""
+
+    def __init__(self, answers: Answers, log_level: LogLevel, envelope: Envelope) -> None:
+        self._answers = answers
+        self._log_level = log_level
+        self._envelope = envelope
+
+    def routes(self) -> Mapping[tuple[str, str], Handler]:
+        return {
+            ("GET", "/burrow/admin"): self.alive,
+            ("GET", "/burrow/admin/ready"): self.ready,
+            ("GET", "/v3/admin/loglevel"): self.level,
+            ("POST", "/v3/admin/loglevel"): self.set_level,
+        }
+
+    def alive(self, _: Request) -> Reply:
+        return text("GOOD")
+
+    def ready(self, _: Request) -> Reply:
+        return text("READY") if self._answers.ready() else text("STARTING", 503)
+
+    def level(self, request: Request) -> Reply:
+        level = self._log_level.get_level()
+        return self._envelope.answer(request, "log level returned", {"level": LEVELS.get(level, level)})
+
+    def set_level(self, request: Request) -> Reply:
+        try:
+            asked = _level_asked(request.body)
+        except gojson.DecodeError:
+            return self._envelope.error(request, 400, "could not decode message body")
+        level = LEVELS.get(asked.lower())
+        if level is None:
+            return self._envelope.error(request, 404, "unknown log level")
+        self._log_level.set_level(level)
+        return self._envelope.answer(request, "set log level")
+
+
+def _level_asked(body: bytes) -> str:
+    """The `level` of a JSON object; Go finds keys in any case and takes a missing or null one for empty."""
+    message = gojson.decode_first(body)
+    if message is None:
+        return ""
+    if not isinstance(message, dict):
+        raise gojson.DecodeError("not an object")
+    levels = [value for key, value in message.items() if key.lower() == "level" and value is not None]
+    if not all(isinstance(level, str) for level in levels):
+        raise gojson.DecodeError("level is not text")
+    return levels[-1] if levels else ""

@@ -1,0 +1,245 @@
+"""`/metrics`: Burrow's series as text, written once per snapshot; Warren's own behind them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import compress
+from operator import add, is_
+from typing import Final
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from warren.httpserver.columns import Columns, columns_of
+from warren.httpserver.reply import Headers, Reply
+from warren.httpserver.router import Handler, Request
+from warren.httpserver.state import Answers
+from warren.snapshot.model import ClusterSnapshot
+
+CONTENT_TYPE: Final[Headers] = (
+    (b"content-type", b"text/plain; version=0.0.4; charset=utf-8; escaping=underscores"),
+)
+
+# the text repeats itself so much that the fastest level makes a fifteenth of it
+_GZIP_LEVEL: Final = 1
+_GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
+_RAW_DEFLATE: Final = -zlib.MAX_WBITS
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One metric: its name, what it is, and its type in Prometheus' words."""
+
+    name: str
+    help: str
+    type: str = "gauge"
+
+    @property
+    def head(self) -> str:
+        return f"# HELP {self.name} {self.help}\n# TYPE {self.name} {self.type}\n"
+
+
+CURRENT_OFFSET: Final = Family(
+    "burrow_kafka_consumer_current_offset", "Newest offset that the group has committed for the partition"
+)
+LAG_TOTAL: Final = Family(
+    "burrow_kafka_consumer_lag_total",
+    "Sum of the current lags of the group's partitions",
+    # a gauge by nature, but Prometheus' linter wants the ending _total for counters only
+    "untyped",
+)
+PARTITION_LAG: Final = Family(
+    "burrow_kafka_consumer_partition_lag", "Messages that the group is behind the head of the partition"
+)
+GROUP_STATUS: Final = Family(
+    "burrow_kafka_consumer_status",
+    "Status of the group, the worst of its partitions: 0 NOTFOUND, 1 OK, 2 WARN, 3 ERR",
+)
+TOPIC_OFFSET: Final = Family("burrow_kafka_topic_partition_offset", "Head of the partition on the brokers")
+PARTITION_STATUS: Final = Family(
+    "burrow_kafka_topic_partition_status",
+    "Status of the group on the partition: 1 OK, 2 WARN, 4 STOP, 5 STALL, 6 REWIND",
+)
+
+
+# labels of some series, each with the blank that follows them, and their values
+_Series = tuple[Sequence[str], Sequence[int]]
+
+
+def render(snapshots: Sequence[ClusterSnapshot]) -> Iterator[bytes]:
+    """Burrow's metrics of all clusters, one piece per family, in the order of their names."""
+    clusters = [_Cluster(snapshot) for snapshot in snapshots]
+    yield _text(CURRENT_OFFSET, [cluster.offsets() for cluster in clusters])
+    yield _text(LAG_TOTAL, [cluster.lag_totals() for cluster in clusters])
+    yield _text(PARTITION_LAG, [cluster.lags() for cluster in clusters])
+    yield _text(GROUP_STATUS, [cluster.group_statuses() for cluster in clusters])
+    yield _text(TOPIC_OFFSET, [cluster.heads() for cluster in clusters])
+    yield _text(PARTITION_STATUS, [cluster.statuses() for cluster in clusters])
+
+
+def _text(family: Family, parts: Sequence[_Series]) -> bytes:
+    lines = [line for labels, values in parts for line in map(add, labels, map(str, values))]
+    if not lines:
+        return b""
+    lines[0] = family.head + family.name + lines[0]
+    lines.append("")
+    # every line but the last is followed by the name of the next one
+    return f"\n{family.name}".join(lines)[: -len(family.name)].encode(errors="replace")
+
+
+class _Cluster:
+    """The series of one cluster; the labels of the windows are written once for all families."""
+
+    def __init__(self, snapshot: ClusterSnapshot) -> None:
+        self._cluster = f'cluster="{escaped(snapshot.name)}"'
+        self._snapshot = snapshot
+        self._columns = columns_of(snapshot)
+        self._labels = self._window_labels(self._columns)
+        self._summaries = snapshot.summaries()
+        self._groups = [
+            f'{{{self._cluster},consumer_group="{escaped(group.group)}"}} ' for group in self._summaries
+        ]
+
+    def _window_labels(self, columns: Columns) -> list[str]:
+        before = [
+            f'{{{self._cluster},consumer_group="{escaped(group)}",partition="' for group in columns.groups
+        ]
+        numbers = [str(number) for number in range(int(columns.partition.max(initial=0)) + 1)]
+        after = [f'",topic="{escaped(topic)}"}} ' for topic in columns.topics]
+        return [
+            before[group] + numbers[partition] + after[topic]
+            for group, partition, topic in zip(
+                columns.group.tolist(), columns.partition.tolist(), columns.topic.tolist(), strict=True
+            )
+        ]
+
+    def offsets(self) -> _Series:
+        """Also while a window is filling up; a partition without a commit has none."""
+        offset = self._columns.offset
+        committed = offset >= 0
+        if committed.all():
+            return self._labels, offset.tolist()
+        return list(compress(self._labels, committed.tolist())), offset[committed].tolist()
+
+    def lags(self) -> _Series:
+        return self._labels, self._columns.current_lag.tolist()
+
+    def statuses(self) -> _Series:
+        return self._labels, self._columns.status.tolist()
+
+    def lag_totals(self) -> _Series:
+        return self._groups, [group.totallag for group in self._summaries]
+
+    def group_statuses(self) -> _Series:
+        return self._groups, [int(group.status) for group in self._summaries]
+
+    def heads(self) -> _Series:
+        labels, values = [], []
+        for topic in self._snapshot.topics():
+            name = escaped(topic)
+            for number, partition in enumerate(self._snapshot.topic(topic) or ()):
+                if partition.head is not None:
+                    labels.append(f'{{{self._cluster},partition="{number}",topic="{name}"}} ')
+                    values.append(partition.head)
+        return labels, values
+
+
+def escaped(label: str) -> str:
+    """A label's value between its quotes."""
+    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+@dataclass(slots=True)
+class _Rendered:
+    """The text of some snapshots, kept in the forms in which it has been asked for."""
+
+    snapshots: tuple[ClusterSnapshot, ...]
+    plain: tuple[bytes, ...] | None = None
+    # pieces of one deflate stream that is not ended yet
+    deflated: tuple[bytes, ...] | None = None
+    length: int = 0
+    crc: int = 0
+
+    def make(self, *, gzip: bool) -> None:
+        """Written at most once: the other form is made from the first."""
+        if gzip and self.deflated is None:
+            # zlib lets go of the interpreter, so the next family is written while one is compressed
+            with ThreadPoolExecutor(max_workers=1) as pool:
+                work = [pool.submit(self._deflate, piece) for piece in self.plain or render(self.snapshots)]
+            self.deflated = tuple(piece.result() for piece in work)
+        elif not gzip and self.plain is None:
+            self.plain = tuple(map(_inflate, self.deflated) if self.deflated else render(self.snapshots))
+
+    def _deflate(self, piece: bytes) -> bytes:
+        self.length += len(piece)
+        self.crc = zlib.crc32(piece, self.crc)
+        compressor = zlib.compressobj(_GZIP_LEVEL, wbits=_RAW_DEFLATE)
+        return compressor.compress(piece) + compressor.flush(zlib.Z_SYNC_FLUSH)
+
+    def body(self, rest: bytes, *, gzip: bool) -> tuple[bytes, ...]:
+        """The whole page: what is kept, and the rest that is new each time."""
+        if not gzip:
+            return (*(self.plain or ()), rest)
+        compressor = zlib.compressobj(_GZIP_LEVEL, wbits=_RAW_DEFLATE)
+        end = compressor.compress(rest) + compressor.flush()
+        length = (self.length + len(rest)) & 0xFFFFFFFF
+        trailer = struct.pack("<II", zlib.crc32(rest, self.crc), length)
+        return (_GZIP_HEADER, *(self.deflated or ()), end, trailer)
+
+
+def _inflate(piece: bytes) -> bytes:
+    return zlib.decompressobj(_RAW_DEFLATE).decompress(piece)
+
+
+class MetricsPage:
+    """Burrow's `/metrics`."""
+
+    def __init__(self, answers: Answers, registry: CollectorRegistry) -> None:
+        """`registry`: Warren's own metrics, shown after Burrow's."""
+        self._answers = answers
+        self._registry = registry
+        self._rendered = _Rendered(())
+        self._one_at_a_time = asyncio.Lock()
+
+    def routes(self) -> Mapping[tuple[str, str], Handler]:
+        return {("GET", "/metrics"): self.metrics}
+
+    async def metrics(self, request: Request) -> Reply:
+        gzip = accepts_gzip(request.headers)
+        async with self._one_at_a_time:
+            snapshots = tuple(self._snapshots())
+            if not _same(self._rendered.snapshots, snapshots):
+                self._rendered = _Rendered(snapshots)
+            rendered = self._rendered
+            # other requests go on meanwhile
+            await asyncio.to_thread(rendered.make, gzip=gzip)
+        body = rendered.body(generate_latest(self._registry), gzip=gzip)
+        encoding = ((b"content-encoding", b"gzip"),) if gzip else ()
+        return Reply(200, (*CONTENT_TYPE, *encoding, (b"vary", b"Accept-Encoding")), body)
+
+    def _snapshots(self) -> Iterator[ClusterSnapshot]:
+        for cluster in sorted(self._answers.clusters()):
+            if (snapshot := self._answers.snapshot(cluster)) is not None:
+                yield snapshot
+
+
+def _same(some: Sequence[ClusterSnapshot], others: Sequence[ClusterSnapshot]) -> bool:
+    return len(some) == len(others) and all(map(is_, some, others))
+
+
+def accepts_gzip(headers: Headers) -> bool:
+    """Whether the client takes gzip: named, or under *, and not refused with q=0."""
+    # coding: whether it is welcome
+    codings: dict[str, bool] = {}
+    for name, value in headers:
+        if name == b"accept-encoding":
+            for item in value.decode("latin-1").lower().split(","):
+                coding, _, weight = item.partition(";")
+                refused = re.fullmatch(r"q=0(\.0*)?", weight.strip()) is not None
+                codings[coding.strip()] = not refused
+    return codings.get("gzip", codings.get("*", False))

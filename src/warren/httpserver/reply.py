@@ -1,0 +1,65 @@
+"""One answer on its way out, and the fixed ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from warren.httpserver import gojson
+
+Headers = tuple[tuple[bytes, bytes], ...]
+
+JSON: Final[Headers] = ((b"content-type", b"application/json"),)
+TEXT: Final[Headers] = ((b"content-type", b"text/plain; charset=utf-8"),)
+HTML: Final[Headers] = ((b"content-type", b"text/html; charset=utf-8"),)
+# Go's http.Error: plain text that no browser may take for anything else
+ERROR: Final[Headers] = (*TEXT, (b"x-content-type-options", b"nosniff"))
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Status, headers without the length, and the body in the pieces in which it is kept."""
+
+    status: int
+    headers: Headers = ()
+    body: tuple[bytes, ...] = ()
+
+    @property
+    def length(self) -> int:
+        return sum(map(len, self.body))
+
+
+def text(body: str, status: int = 200) -> Reply:
+    return Reply(status, TEXT, (body.encode(),))
+
+
+def as_json(value: object, status: int = 200) -> Reply:
+    return Reply(status, JSON, (gojson.encode(value),))
+
+
+NOT_FOUND: Final = Reply(404, ERROR, (b'{"error":true,"message":"invalid request type","result":{}}\n',))
+
+
+def options(allow: str) -> Reply:
+    """What a path takes, for OPTIONS and for a browser's preflight."""
+    methods = allow.encode()
+    return Reply(
+        200,
+        (
+            (b"allow", methods),
+            (b"access-control-allow-methods", methods),
+            (b"access-control-allow-headers", b"Authorization, Content-Type"),
+        ),
+    )
+
+
+def method_not_allowed(allow: str) -> Reply:
+    return Reply(405, ((b"allow", allow.encode()), *ERROR), (b"Method Not Allowed\n",))
+
+
+def moved(location: str, *, same_method: bool) -> Reply:
+    """To the path as it should have been written; `location` is percent-escaped."""
+    where = ((b"location", location.encode("ascii")),)
+    if same_method:
+        return Reply(307, where)
+    return Reply(301, (*HTML, *where), (f'<a href="{location}">Moved Permanently</a>.\n\n'.encode(),))
