@@ -1,0 +1,194 @@
+"""Trying every server that a configuration names, all at once, each with a time limit."""
+
+import logging
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException
+from kazoo.handlers.threading import KazooTimeoutError
+
+from warren.config import Settings
+from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink
+from warren.config.sections import KafkaConsumer
+from warren.errors import WarrenError
+from warren.kafka.client import client_properties, with_login
+
+# clients that report on their own would talk over our answer
+_SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)
+# how much longer than its own limit a try may take before it is given up
+_GRACE_S: Final = 1.0
+
+
+class UnreachableError(WarrenError):
+    """A server that did not answer as it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One try: what for, where, and how; it returns what it found or raises UnreachableError."""
+
+    # dotted name of the section
+    key: str
+    kind: str
+    address: str
+    attempt: Callable[[float], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a try went."""
+
+    probe: Probe
+    reached: bool
+    detail: str
+    seconds: float
+
+
+def probes(settings: Settings) -> Iterator[Probe]:
+    """A try for every Kafka, ZooKeeper and sink."""
+    for name, cluster in settings.cluster.items():
+        where = ",".join(cluster.servers)
+        properties = client_properties(settings, cluster.client_profile, cluster.servers)
+        yield Probe(f"cluster.{name}", "Kafka", where, partial(_kafka, properties, ""))
+    for name, consumer in settings.consumer.items():
+        where = ",".join(consumer.servers)
+        if isinstance(consumer, KafkaConsumer):
+            properties = client_properties(settings, consumer.client_profile, consumer.servers)
+            attempt = partial(_kafka, properties, consumer.offsets_topic)
+            yield Probe(f"consumer.{name}", "Kafka", where, attempt)
+        else:
+            path = consumer.zookeeper_path + ("/consumers" if consumer.class_name == "kafka_zk" else "")
+            yield Probe(f"consumer.{name}", "ZooKeeper", where, partial(_zookeeper, where, path))
+    if settings.zookeeper is not None:
+        where = ",".join(settings.zookeeper.servers)
+        yield Probe("zookeeper", "ZooKeeper", where, partial(_zookeeper, where, ""))
+    for name, sink in settings.sink.items():
+        yield from _sink(settings, f"sink.{name}", sink)
+
+
+def _sink(settings: Settings, key: str, sink: object) -> Iterator[Probe]:
+    if isinstance(sink, ElasticsearchSink):
+        headers, login = {}, None
+        if sink.api_key.get_secret_value():
+            headers = {"Authorization": f"ApiKey {sink.api_key.get_secret_value()}"}
+        elif sink.username:
+            login = (sink.username, sink.password.get_secret_value())
+        verify = _verify(settings, sink)
+        for url in sink.urls:
+            attempt = partial(_http, url, headers=headers, auth=login, verify=verify)
+            yield Probe(key, "Elasticsearch", url, attempt)
+    elif isinstance(sink, InfluxdbSink):
+        yield Probe(key, "InfluxDB", sink.url, partial(_http, sink.url.rstrip("/") + "/ping"))
+    elif isinstance(sink, KafkaSink):
+        properties = client_properties(settings, sink.client_profile, sink.servers)
+        yield Probe(key, "Kafka", ",".join(sink.servers), partial(_kafka, properties, sink.topic))
+    elif isinstance(sink, ParquetSink):
+        yield Probe(key, "Parquet", sink.path, partial(_directory, sink.path))
+
+
+def _verify(settings: Settings, sink: ElasticsearchSink) -> bool | str:
+    if sink.noverify:
+        return False
+    return str(settings.path(sink.extra_ca)) if sink.extra_ca else True
+
+
+def attempted(tries: list[Probe], limit_s: float) -> list[Outcome]:
+    """The outcomes in the order of the tries; one that hangs costs no more than its limit."""
+    outcomes: dict[int, Outcome] = {}
+
+    def run(index: int, probe: Probe) -> None:
+        begun = time.monotonic()
+        try:
+            reached, detail = True, probe.attempt(limit_s)
+        except WarrenError as error:
+            reached, detail = False, str(error)
+        outcomes[index] = Outcome(probe, reached, detail, time.monotonic() - begun)
+
+    # daemons: a thread stuck in a name lookup must not keep the process from ending
+    threads = [
+        threading.Thread(target=run, args=(index, probe), daemon=True) for index, probe in enumerate(tries)
+    ]
+    deadline = time.monotonic() + limit_s + _GRACE_S
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    late = f"no answer within {limit_s:g} s"
+    return [
+        outcomes.get(index, Outcome(probe, reached=False, detail=late, seconds=limit_s))
+        for index, probe in enumerate(tries)
+    ]
+
+
+def _kafka(properties: dict[str, Any], topic: str, limit_s: float) -> str:
+    """Brokers and topics, and the partitions of the topic that is wanted."""
+    reasons: list[str] = []
+    callbacks = {"error_cb": lambda error: reasons.append(error.str()), "logger": _SILENT}
+    try:
+        client = AdminClient(with_login(properties) | callbacks)
+    except KafkaException as error:
+        raise UnreachableError(error.args[0].str()) from None
+    try:
+        found = client.list_topics(timeout=limit_s)
+    except KafkaException as error:
+        client.poll(0)  # why it cannot connect comes through the error callback
+        raise UnreachableError(reasons[0] if reasons else error.args[0].str()) from None
+    brokers = _count(len(found.brokers), "broker")
+    if not topic:
+        return f"{brokers}, {_count(len(found.topics), 'topic')}"
+    partitions = len(found.topics[topic].partitions) if topic in found.topics else 0
+    there = f"{topic} has {_count(partitions, 'partition')}" if partitions else f"{topic} is not there yet"
+    return f"{brokers}, {there}"
+
+
+def _zookeeper(hosts: str, path: str, limit_s: float) -> str:
+    client = KazooClient(hosts=hosts, timeout=limit_s, logger=_SILENT)
+    try:
+        client.start(timeout=limit_s)
+        there = bool(path) and client.exists(path) is not None
+    except (KazooException, KazooTimeoutError) as error:
+        raise UnreachableError(str(error) or type(error).__name__) from None
+    finally:
+        client.stop()
+        client.close()
+    if not path:
+        return "session opened"
+    return f"{path} is there" if there else f"{path} is not there yet"
+
+
+def _http(url: str, limit_s: float, **options: Any) -> str:
+    try:
+        answer = httpx.get(url, timeout=limit_s, follow_redirects=True, **options)
+    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+        raise UnreachableError(str(error) or type(error).__name__) from None
+    if answer.is_error:
+        raise UnreachableError(f"answered {answer.status_code} {answer.reason_phrase}")
+    return f"answered {answer.status_code}"
+
+
+def _directory(path: str, _limit_s: float) -> str:
+    if "://" in path and not path.startswith("file://"):
+        return "not tried: only Spark can reach this kind of path"
+    place = Path(path.removeprefix("file://")).expanduser()
+    standing = next(one for one in (place, *place.absolute().parents) if one.exists())
+    try:
+        with tempfile.TemporaryFile(dir=standing):
+            return "can be written" if standing == place else f"can be made in {standing}"
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise UnreachableError(f"cannot write in {standing}: {reason}") from None
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
