@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
+from warren.evaluator.rules import Verdict
 from warren.evaluator.status import Status
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from warren.evaluator.rules import Verdict
-    from warren.storage.windows import Ints
+from warren.storage.windows import Ints
 
 # the maxlag row of a group without any window
 NO_ROW: Final = -1

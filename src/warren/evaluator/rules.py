@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +13,6 @@ import numpy.typing as npt
 from warren.evaluator.digest import Digest, digest
 from warren.evaluator.status import Status
 from warren.storage.windows import UNKNOWN, Ints, Mask
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 __all__ = ["RULES", "Digest", "Facts", "Rule", "Verdict", "digest", "facts", "judge"]
 

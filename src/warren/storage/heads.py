@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import numpy as np
 
 from warren.storage.windows import EMPTY, UNKNOWN, Ints
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 # a sample that comes this share of the refresh time too early is still in time: polls jitter
 EARLY: Final = 0.05

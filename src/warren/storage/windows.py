@@ -6,14 +6,12 @@ newest entry is always in the last column. All times are in milliseconds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -1,0 +1,97 @@
+"""One partition under the loupe: its window, its heads and the clock, and the verdict with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from warren.evaluator.reasons import Numbers, because
+from warren.evaluator.rules import Rule, digest, judge
+from warren.evaluator.status import Status
+from warren.storage.windows import UNKNOWN, Windows
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One commit of a window."""
+
+    offset: int
+    timestamp: int
+    # UNKNOWN when there was no head to compare with
+    lag: int
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """All that the rules need to know of one partition."""
+
+    # what it is called: an id, or group, topic and partition
+    name: dict[str, str | int]
+    # oldest first, without empty slots
+    entries: tuple[Entry, ...]
+    intervals: int
+    # the newest head, UNKNOWN when there is none
+    head: int
+    # the stored head samples, oldest first; may be none
+    samples: tuple[int, ...]
+    now_ms: int
+    allowed_lag: int
+    minimum_complete: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The verdict on a case, and why."""
+
+    case: Case
+    status: Status
+    current_lag: int
+    complete: float
+    rule: Rule
+    because: str
+
+
+def explain(case: Case) -> Explanation:
+    """Judge a case by the same rules as all the others, and say which one decided."""
+    verdict = judge(
+        digest(_window(case), case.allowed_lag),
+        np.array([case.head]),
+        np.array([min(case.samples, default=UNKNOWN)]),
+        case.now_ms,
+        intervals=case.intervals,
+        allowed_lag=case.allowed_lag,
+        minimum_complete=case.minimum_complete,
+    )
+    rule = Rule(int(verdict.rule[0]))
+    # the shortest decimal of a single-precision number: 0.8, not 0.800000011920929
+    complete = float(str(verdict.complete[0]))
+    current_lag = int(verdict.current_lag[0])
+    numbers = Numbers(
+        offsets=[entry.offset for entry in case.entries],
+        timestamps=[entry.timestamp for entry in case.entries],
+        lags=[entry.lag for entry in case.entries],
+        intervals=case.intervals,
+        complete=complete,
+        minimum_complete=case.minimum_complete,
+        current_lag=current_lag,
+        allowed_lag=case.allowed_lag,
+        head=case.head,
+        samples=case.samples,
+        # what the rules count with
+        now_ms=case.now_ms // 1000 * 1000,
+    )
+    status = Status(int(verdict.status[0]))
+    return Explanation(case, status, current_lag, complete, rule, because(rule, numbers))
+
+
+def _window(case: Case) -> Windows:
+    """The case as arrays of one row."""
+    window = Windows.empty(1, max(case.intervals, len(case.entries), 1))
+    first = window.intervals - len(case.entries)
+    for column, entry in enumerate(case.entries, start=first):
+        window.offset[0, column] = entry.offset
+        window.timestamp[0, column] = entry.timestamp
+        window.lag[0, column] = entry.lag
+        window.order[0, column] = column
+    return window
