@@ -1,0 +1,156 @@
+"""What every client of the demo shares: how to reach the brokers, the topics it needs, their heads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
+
+from warren.errors import ConfigError, WarrenError
+
+# a command that cannot reach a broker has to say so within ten seconds
+REACH_S: Final = 8.0
+REQUEST_S: Final = 10.0
+# librdkafka writes to stderr by itself, through any table on the screen, and many times a second while a
+# broker is away; what fails because of it is reported where it fails
+_QUIET: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None, "reconnect.backoff.ms": 500}
+# what clients meet while topics and groups are being made, or change; the next try is a moment away
+_PASSING: Final = frozenset(
+    {
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.ILLEGAL_GENERATION,
+        KafkaError.REBALANCE_IN_PROGRESS,
+        KafkaError.UNKNOWN_MEMBER_ID,
+        KafkaError.STALE_MEMBER_EPOCH,
+        KafkaError.NON_EMPTY_GROUP,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._WAIT_COORD,
+        KafkaError._NO_OFFSET,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How to reach the brokers."""
+
+    bootstrap_servers: str
+    # any librdkafka property, such as those of TLS and SASL
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+    def admin(self) -> AdminClient:
+        """An admin client; ConfigError if librdkafka does not accept the properties."""
+        try:
+            return AdminClient(self.config({}))
+        except KafkaException as error:
+            raise ConfigError([f"client properties: {_sentence(error)}"]) from error
+
+    def consumer(self, settings: Mapping[str, Any]) -> Consumer:
+        """A consumer with these settings."""
+        return Consumer(self.config(settings))
+
+    def producer(self, settings: Mapping[str, Any]) -> Producer:
+        """A producer with these settings."""
+        return Producer(self.config(settings))
+
+    def config(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """A client's settings; what the user says wins."""
+        return {
+            **_QUIET,
+            "bootstrap.servers": self.bootstrap_servers,
+            **settings,
+            **self.properties,
+        }
+
+
+@dataclass(frozen=True)
+class TopicSpec:
+    """A topic that has to be there."""
+
+    name: str
+    partitions: int
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+def passes(error: BaseException) -> bool:
+    """Whether the same request may do a moment later."""
+    return isinstance(error, KafkaException) and error.args[0].code() in _PASSING
+
+
+def _sentence(error: KafkaException) -> str:
+    cause = error.args[0]
+    return cause.str() if isinstance(cause, KafkaError) else str(cause)
+
+
+def reach(connection: Connection) -> AdminClient:
+    """An admin client of brokers that answer."""
+    admin = connection.admin()
+    try:
+        admin.list_topics(timeout=REACH_S)
+    except KafkaException as error:
+        raise WarrenError(
+            f"no Kafka broker answers at {connection.bootstrap_servers} ({_sentence(error)}): check the "
+            "address and the client properties, or start a broker with `warren broker`"
+        ) from error
+    return admin
+
+
+def ensure_topics(admin: AdminClient, topics: tuple[TopicSpec, ...]) -> None:
+    """Make the topics that are missing; WarrenError about one that seems to be somebody else's."""
+    there = admin.list_topics(timeout=REQUEST_S).topics
+    for topic in topics:
+        found = len(there[topic.name].partitions) if topic.name in there else topic.partitions
+        if found != topic.partitions:
+            raise WarrenError(
+                f"topic {topic.name} has {found} partitions instead of {topic.partitions}: it is not a "
+                "topic of this command; delete it or use another broker"
+            )
+    missing = [
+        NewTopic(topic.name, num_partitions=topic.partitions, config=dict(topic.settings))
+        for topic in topics
+        if topic.name not in there
+    ]
+    if not missing:
+        return
+    for name, future in admin.create_topics(missing, request_timeout=REQUEST_S).items():
+        try:
+            future.result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise WarrenError(f"topic {name} cannot be made: {_sentence(error)}") from error
+
+
+def heads_of(admin: AdminClient, topics: Mapping[str, int]) -> dict[tuple[str, int], int]:
+    """(topic, partition) -> head, for topics given as name -> partitions."""
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    wanted = {
+        TopicPartition(name, partition): latest
+        for name, partitions in topics.items()
+        for partition in range(partitions)
+    }
+    # a topic that was made a moment ago may have no leader yet
+    patience = Retrying(
+        retry=retry_if_exception(passes),
+        stop=stop_after_delay(REQUEST_S),
+        wait=wait_fixed(0.1),
+        reraise=True,
+    )
+    try:
+        return patience(_heads, admin, wanted)
+    except KafkaException as error:
+        raise WarrenError(f"the brokers do not say where their topics end: {_sentence(error)}") from error
+
+
+def _heads(admin: AdminClient, wanted: dict[TopicPartition, OffsetSpec]) -> dict[tuple[str, int], int]:
+    found = admin.list_offsets(wanted, request_timeout=REQUEST_S)
+    return {(at.topic, at.partition): future.result().offset for at, future in found.items()}
