@@ -1,0 +1,302 @@
+"""The log: structured, to standard output or a rotated file, its level changeable while Warren runs."""
+
+import gzip
+import logging
+import logging.handlers
+import os
+import re
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, TextIO
+
+import structlog
+from pydantic import SecretStr
+
+from warren.config import Settings
+from warren.config.sections import Logging
+from warren.errors import WarrenError
+
+# name in the configuration: level of the standard library
+LEVELS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "trace": logging.DEBUG,
+        "debug": logging.DEBUG,
+        "info": logging.INFO,
+        "warn": logging.WARNING,
+        "warning": logging.WARNING,
+        "error": logging.ERROR,
+        "panic": logging.CRITICAL,
+        "fatal": logging.CRITICAL,
+    }
+)
+# what a running Burrow takes; it knows panic only at start
+CHANGEABLE: Final = frozenset(LEVELS) - {"panic"}
+# level: how Burrow writes it
+NAMES: Final[Mapping[int, str]] = MappingProxyType(
+    {
+        logging.DEBUG: "debug",
+        logging.INFO: "info",
+        logging.WARNING: "warn",
+        logging.ERROR: "error",
+        logging.CRITICAL: "fatal",
+    }
+)
+# libraries that talk too much below this; httpx would also write addresses that hold tokens
+QUIET: Final = ("asyncio", "elastic_transport", "httpcore", "httpx", "kazoo", "py4j", "urllib3")
+
+HIDDEN: Final = "**********"
+_SECRET_KEY: Final = re.compile(
+    r"passw(or)?d|secret|token|api[-_.]?key|authorization|credential|webhook", re.IGNORECASE
+)
+_LOGIN_IN_URL: Final = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
+
+MEGABYTE: Final = 1024 * 1024
+
+EventDict = MutableMapping[str, Any]
+Clock = Callable[[], datetime]
+
+
+class LogError(WarrenError):
+    """The log cannot be written where the configuration says."""
+
+
+class UnknownLevelError(WarrenError):
+    """A level that Burrow does not take either."""
+
+
+def begin(settings: Settings, now: datetime) -> None:
+    """The whole start: output into general.stdout-logfile, the log, and the configuration's warnings in it."""
+    if settings.general.stdout_logfile:
+        redirect_output(Path(settings.general.stdout_logfile), now)
+    configure(settings.logging)
+    log = structlog.stdlib.get_logger("warren.config")
+    for warning in settings.warnings:
+        log.warning("configuration", problem=warning)
+
+
+def configure(settings: Logging, *, stream: TextIO | None = None) -> None:
+    """Sends everything, our own and other libraries' words, where the settings say; may be called again."""
+    clock = local_time if settings.use_localtime else utc
+    handler: logging.Handler
+    if settings.filename:
+        handler = _file_handler(settings, clock)
+        pretty = False
+    else:
+        out = stream or sys.stdout
+        handler = logging.StreamHandler(out)
+        pretty = out.isatty()
+    shared = _processors(clock)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *_renderers(pretty=pretty),
+            ],
+        )
+    )
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+        old.close()
+    root.addHandler(handler)
+    root.setLevel(LEVELS[settings.level])
+    for name in QUIET:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    logging.captureWarnings(capture=True)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+
+
+def set_level(name: str) -> None:
+    """Changes the level from the next line on; UnknownLevelError for a name that Burrow does not take."""
+    if name.lower() not in CHANGEABLE:
+        raise UnknownLevelError(f'There is no log level "{name}"; use one of {", ".join(sorted(CHANGEABLE))}')
+    logging.getLogger().setLevel(LEVELS[name.lower()])
+
+
+def get_level() -> str:
+    """The level now, in Burrow's words."""
+    return NAMES.get(logging.getLogger().level, "info")
+
+
+def redirect_output(path: Path, now: datetime) -> None:
+    """Standard output and error into a file (general.stdout-logfile); an older one is kept with its date."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            path.rename(path.with_name(f"{path.name}.{now:%Y-%m-%d_%H:%M:%S}"))
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    except OSError as error:
+        raise LogError(
+            f"Cannot write {path}: {error.strerror}; correct general.stdout-logfile or its permissions"
+        ) from None
+    sys.stdout.flush()
+    sys.stderr.flush()
+    for standard in (1, 2):
+        os.dup2(descriptor, standard)
+    os.close(descriptor)
+
+
+def utc() -> datetime:
+    """Now, in UTC."""
+    return datetime.now(UTC)
+
+
+def local_time() -> datetime:
+    """Now, as the clock on the wall."""
+    return datetime.now(UTC).astimezone()
+
+
+def _processors(clock: Clock) -> list[structlog.typing.Processor]:
+    def stamp(_logger: object, _method: str, event: EventDict) -> EventDict:
+        event["ts"] = clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return event
+
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        stamp,
+        structlog.processors.StackInfoRenderer(),
+        structlog.processors.format_exc_info,
+        structlog.processors.UnicodeDecoder(),
+        hide_secrets,
+    ]
+
+
+def _renderers(*, pretty: bool) -> list[structlog.typing.Processor]:
+    if pretty:
+        return [structlog.dev.ConsoleRenderer(colors=True, timestamp_key="ts")]
+    return [burrow_names, structlog.processors.JSONRenderer(default=str)]
+
+
+def burrow_names(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """Burrow's keys, in its order: level, ts, msg, and then the rest."""
+    level = str(event.pop("level", "info"))
+    first = {
+        "level": NAMES.get(LEVELS.get(level, logging.CRITICAL), level),
+        "ts": event.pop("ts", ""),
+        "msg": event.pop("event", ""),
+    }
+    return {**first, **event}
+
+
+def hide_secrets(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """No secret leaves: by its type, by the name of its key, or by its place in an address."""
+    return {key: _hidden(key, value) for key, value in event.items()}
+
+
+def _hidden(key: object, value: Any) -> Any:
+    if isinstance(value, SecretStr) or (value and isinstance(key, str) and _SECRET_KEY.search(key)):
+        return HIDDEN
+    if isinstance(value, Mapping):
+        return {inner: _hidden(inner, item) for inner, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_hidden(None, item) for item in value]
+    if isinstance(value, str):
+        return _LOGIN_IN_URL.sub(HIDDEN, value)
+    return value
+
+
+def _file_handler(settings: Logging, clock: Clock) -> logging.Handler:
+    path = Path(settings.filename)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return RotatingFile(
+            path,
+            clock,
+            max_bytes=settings.maxsize * MEGABYTE,
+            backups=settings.maxbackups,
+            max_age=timedelta(days=settings.maxage),
+            compress=settings.use_compression,
+        )
+    except OSError as error:
+        raise LogError(
+            f"Cannot write the log file {path}: {error.strerror}; correct logging.filename or its permissions"
+        ) from None
+
+
+class RotatingFile(logging.handlers.BaseRotatingHandler):
+    """A file that is put aside when full: burrow.log becomes burrow-2026-11-15T08-30-00.000.log."""
+
+    def __init__(
+        self, path: Path, clock: Clock, *, max_bytes: int, backups: int, max_age: timedelta, compress: bool
+    ) -> None:
+        super().__init__(path, "a", encoding="utf-8")
+        self.path = path
+        self.clock = clock
+        self.max_bytes = max_bytes
+        self.backups = backups
+        self.max_age = max_age
+        self.compress = compress
+        self._tidying: threading.Thread | None = None
+
+    def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - the library's name
+        """Whether the line would make the file too large."""
+        size = self.stream.seek(0, os.SEEK_END) if self.stream else 0
+        return size > 0 and size + len(self.format(record).encode()) + 1 > self.max_bytes
+
+    def doRollover(self) -> None:  # noqa: N802 - the library's name
+        """Puts the file aside and begins a new one; compressing and clearing up happen beside."""
+        if self.stream:
+            self.stream.close()
+        stamp = self.clock().strftime("%Y-%m-%dT%H-%M-%S.%f")[:-3]
+        self.rotate(str(self.path), str(self.path.with_name(f"{self.path.stem}-{stamp}{self.path.suffix}")))
+        self.stream = self._open()
+        if self._tidying is not None:
+            self._tidying.join()
+        self._tidying = threading.Thread(target=self.tidy, args=(self.clock(),), name="log-tidying")
+        self._tidying.start()
+
+    def tidy(self, now: datetime) -> None:
+        """Compresses what was put aside, and removes what is too old or too much."""
+        kept = self.put_aside()
+        oldest = now.replace(tzinfo=None) - self.max_age
+        for index, (stamp, path) in enumerate(kept):
+            # files can vanish under our hands: somebody else may clear up too
+            with suppress(FileNotFoundError):
+                if (self.backups and index >= self.backups) or (self.max_age and stamp < oldest):
+                    path.unlink()
+                elif self.compress and path.suffix != ".gz":
+                    _compressed(path)
+
+    def put_aside(self) -> list[tuple[datetime, Path]]:
+        """The files put aside with their times, newest first."""
+        found = []
+        for path in self.path.parent.glob(f"{self.path.stem}-*"):
+            stamp = (
+                path.name.removesuffix(".gz")
+                .removesuffix(self.path.suffix)
+                .removeprefix(f"{self.path.stem}-")
+            )
+            with suppress(ValueError):
+                found.append((datetime.strptime(stamp, "%Y-%m-%dT%H-%M-%S.%f"), path))  # noqa: DTZ007 - a name
+        return sorted(found, reverse=True)
+
+    def close(self) -> None:
+        """Waits for the clearing up."""
+        super().close()
+        if self._tidying is not None:
+            self._tidying.join()
+
+
+def _compressed(path: Path) -> None:
+    packed = path.with_name(path.name + ".gz")
+    with path.open("rb") as plain, gzip.open(packed, "wb") as out:
+        shutil.copyfileobj(plain, out)
+    path.unlink()
