@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from warren.demo.cache import cache_directory, locked
-from warren.demo.java import Java
+from warren.demo.java import Java, find_java
 from warren.errors import WarrenError
 
 KAFKA_LOCK: Final = Path(__file__).with_name("kafka-4.1.1.lock")
@@ -211,3 +212,11 @@ def _reason(output: str) -> str:
         r"^.*(?:UnknownHost|Connect|SSL|Socket|timed out|Server access Error).*$", output, re.MULTILINE
     )
     return f" Ivy says: {match.group(0).strip()}" if match else ""
+
+
+if __name__ == "__main__":
+    # for the set-up: everything is there before the network may go
+    try:
+        ensure_jars(find_java(), read_lock())
+    except WarrenError as problem:
+        sys.exit(str(problem))

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,3 +74,11 @@ def _major(path: Path) -> int:
             f"({said[0] if said else 'no output'}): {REMEDY}."
         )
     return int(match.group(1))
+
+
+if __name__ == "__main__":
+    # for the set-up, before there is anything else to run it with
+    try:
+        find_java()
+    except JavaError as error:
+        sys.exit(str(error))

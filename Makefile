@@ -1,0 +1,52 @@
+# Every target does its own set-up; a second run starts at once. ARGS="..." is passed on to the command.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-unit test-integration test-e2e lint format bench lock clean
+
+BIN := .venv/bin
+
+help: ## say what can be made
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
+
+demo: ## a broker, traffic, the pipeline and a live table of the groups, on this machine
+	@tools/setup run
+	@$(BIN)/warren demo $(ARGS)
+
+test: ## all tests
+	@tools/setup test
+	@$(BIN)/pytest $(ARGS)
+
+test-unit: ## the tests that need no server
+	@tools/setup run
+	@$(BIN)/pytest tests/unit $(ARGS)
+
+test-integration: ## the tests against real servers
+	@tools/setup test
+	@$(BIN)/pytest tests/integration $(ARGS)
+
+test-e2e: ## the tests of the whole
+	@tools/setup test
+	@$(BIN)/pytest tests/e2e $(ARGS)
+
+lint: ## ruff and mypy
+	@tools/setup run
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: ## put the code into ruff's form
+	@tools/setup run
+	@$(BIN)/ruff check --fix --exit-zero .
+	@$(BIN)/ruff format .
+
+bench: ## the benchmarks: a table, and JSON in bench-results/
+	@tools/setup run
+	@$(BIN)/warren bench $(ARGS)
+
+lock: ## pin the newest allowed dependencies in requirements.lock (needs the network, takes minutes)
+	@tools/setup run
+	@tools/lock
+
+clean: ## remove what make has made here; downloads stay in the user's cache
+	@rm -rf .venv build dist bench-results .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
+	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
