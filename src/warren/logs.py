@@ -71,7 +71,7 @@ class UnknownLevelError(WarrenError):
 
 
 def begin(settings: Settings, now: datetime) -> None:
-    """The whole start: output into general.stdout-logfile, the log, and the configuration's warnings in it."""
+    """The whole start: output into general.stdout-logfile, the log, and the file's warnings in it."""
     if settings.general.stdout_logfile:
         redirect_output(Path(settings.general.stdout_logfile), now)
     configure(settings.logging)

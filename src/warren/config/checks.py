@@ -7,7 +7,7 @@ from warren.config.kinds import ReadsFile, Section
 from warren.config.problems import nearest
 from warren.config.sections import HttpServer, KafkaConsumer, Tls
 from warren.config.settings import SINGLE, located
-from warren.config.tree import Place, Tree, dotted, fields, model_of, reference
+from warren.config.tree import Place, Tree, dotted, fields, likely_model, reference
 
 # (section,) or (section, name): the module, for those that are right in themselves
 Modules = Mapping[Place, Section]
@@ -16,7 +16,7 @@ Modules = Mapping[Place, Section]
 def resolve_references(tree: Tree) -> None:
     """Every name of another section is there; one that differs only by case is put right."""
     for place, keys in tree.modules.items():
-        model = model_of(place[0], keys)
+        model = likely_model(place[0], keys)
         for key, info in fields(model).items() if model else ():
             target = reference(info)
             if target is not None and isinstance(keys.get(key), str) and keys[key]:
@@ -37,20 +37,22 @@ def _resolve(tree: Tree, path: tuple[str, ...], keys: dict[str, Any], section: s
         )
         keys[path[-1]] = same[0]
         return
-    near = nearest(name, known)
-    there = (
-        f"there is {', '.join(f'[{dotted((section, one))}]' for one in known)}"
-        if known
-        else f"there is no [{section}.…] at all"
-    )
-    remedy = f'did you mean "{near}"?' if near else f"add the section or use another name: {there}"
+    near, choice = nearest(name, known), ", ".join(f'"{one}"' for one in known)
+    if near:
+        remedy = f'did you mean "{near}"?'
+    elif known:
+        remedy = f"add it, or use one of {choice}"
+    else:
+        remedy = f"add [{dotted((section, name))}]" + (
+            "" if section == "cluster" else ", or leave the key out"
+        )
     tree.add("error", path, f"there is no section [{dotted((section, name))}]", remedy)
 
 
 def find_files(tree: Tree) -> None:
     """Every file that a key names is there."""
     for place, keys in tree.modules.items():
-        model = model_of(place[0], keys)
+        model = likely_model(place[0], keys)
         for key, info in fields(model).items() if model else ():
             mark = next((mark for mark in info.metadata if isinstance(mark, ReadsFile)), None)
             value = keys.get(key)
@@ -80,7 +82,7 @@ def whole(tree: Tree, modules: Modules) -> None:
 
 def _clusters(tree: Tree) -> None:
     clusters = tree.names("cluster")
-    if not clusters:
+    if not clusters and not any(problem.key.startswith("cluster") for problem in tree.problems):
         tree.add(
             "warning",
             ("cluster",),
@@ -88,7 +90,8 @@ def _clusters(tree: Tree) -> None:
             "add [cluster.NAME] and [consumer.NAME]",
         )
     watched = {keys.get("cluster") for _, keys in tree.named("consumer")}
-    for name in clusters:
+    # a consumer with a wrong or missing cluster is reported already, and may be the one
+    for name in clusters if watched <= set(clusters) else ():
         if name not in watched:
             what = "no consumer section belongs to this cluster, so none of its groups is seen"
             tree.add("warning", ("cluster", name), what, f'add a [consumer.NAME] with cluster = "{name}"')

@@ -22,7 +22,7 @@ class Document:
 
     path: Path
     tree: Mapping[str, Any]
-    # lower-cased path of keys: line, from 1
+    # path of keys, as written and in lower case: line, from 1
     lines: Mapping[tuple[str, ...], int]
 
 
@@ -68,7 +68,7 @@ def _unreadable(path: Path, text: str, mark: tuple[int, int], reason: str) -> Co
     line, column = mark
     lines = text.splitlines()
     shown = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    quoted = f": {shown}" if shown else ""
+    quoted = f": {shown}" if 0 < len(shown) <= 100 else ""  # a file in one line says nothing
     kind = "YAML" if path.suffix.lower() in {".yaml", ".yml"} else path.suffix[1:].upper()
     place = f"{path}, line {line}, column {column}{quoted}"
     return ConfigError([f"{place}: {reason}; correct this line so that it is valid {kind}"])
@@ -81,7 +81,24 @@ _TOML_HINTS: Final = (
     (r"Cannot declare (.*) twice", "this section stands in the file twice"),
     (r"Cannot overwrite a value", "this key stands in the section twice"),
     (r"Expected '=' after a key", "this is no key = value"),
+    (r"Unescaped '\\'", "a backslash stands in double quotes, put the text in single quotes"),
 )
+_JSON_HINTS: Final = (
+    (r"Expecting property name", "a key in double quotes is expected, perhaps a comma is one too many"),
+    (r"Expecting ',' delimiter", "a comma or a closing bracket is missing before this"),
+    (r"Expecting value", "a value is expected here, text must stand in double quotes"),
+    (r"Extra data", "something stands after the end"),
+)
+_YAML_HINTS: Final = (
+    (r"expected <block end>", "the indentation does not fit the lines above"),
+    (r"mapping values are not allowed here", "the indentation does not fit the lines above"),
+    (r"found character '\\t'", "a tab stands here, indent with blanks"),
+)
+
+
+def _hint(hints: tuple[tuple[str, str], ...], reason: str) -> str:
+    """The parser's words, or better ones where we have them."""
+    return next((hint for pattern, hint in hints if re.match(pattern, reason)), reason)
 
 
 def _toml(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
@@ -93,7 +110,7 @@ def _toml(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
         )
         reason = found[1] if found else str(error)
         line, column = (int(found[2]), int(found[3])) if found and found[2] else (len(text.splitlines()), 1)
-        hint = next((hint for pattern, hint in _TOML_HINTS if re.match(pattern, reason)), reason)
+        hint = _hint(_TOML_HINTS, reason)
         if (
             "after the end" in hint
             and found
@@ -112,20 +129,33 @@ _KEY: Final = re.compile(
 
 def _toml_lines(text: str) -> Mapping[tuple[str, ...], int]:
     """Where headers and keys stand; a line inside a long value may be taken for a key, which does no harm."""
-    lines: dict[tuple[str, ...], int] = {}
+    found: list[tuple[tuple[str, ...], int]] = []
     section: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
-            section = _dotted(header[1])
-            lines.setdefault(section, number)
+            section = _parts(header[1])
+            found.append((section, number))
         elif key := _KEY.match(line):
-            lines.setdefault(section + _dotted(key[1]), number)
+            found.append(((*section, *_parts(key[1])), number))
+    return _both_cases(found)
+
+
+def _both_cases(found: list[tuple[tuple[str, ...], int]]) -> Mapping[tuple[str, ...], int]:
+    """The lines of what was found, first as written, then in lower case, then of what encloses it."""
+    lines: dict[tuple[str, ...], int] = {}
+    for path, number in found:
+        lines.setdefault(path, number)
+    for path, number in found:
+        lines.setdefault(tuple(part.lower() for part in path), number)
+    for path, number in found:
+        for length in range(1, len(path)):
+            lines.setdefault(path[:length], number)
     return MappingProxyType(lines)
 
 
-def _dotted(text: str) -> tuple[str, ...]:
+def _parts(text: str) -> tuple[str, ...]:
     parts = re.findall(r""""[^"]*"|'[^']*'|[^.\s]+""", text)
-    return tuple(part.strip("\"'").lower() for part in parts)
+    return tuple(part.strip("\"'") for part in parts)
 
 
 def _json(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
@@ -139,17 +169,17 @@ def _json(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
     try:
         return json.loads(text, object_pairs_hook=unique), {}
     except json.JSONDecodeError as error:
-        raise _unreadable(path, text, (error.lineno, error.colno), error.msg) from None
+        raise _unreadable(path, text, (error.lineno, error.colno), _hint(_JSON_HINTS, error.msg)) from None
 
 
 def _yaml(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
-    lines: dict[tuple[str, ...], int] = {}
+    lines: dict[tuple[str, ...], int] = {}  # path as written: line
 
     def walk(node: yaml.Node, above: tuple[str, ...]) -> None:
         if not isinstance(node, yaml.MappingNode):
             return
         for key, value in node.value:
-            here = (*above, str(key.value).lower())
+            here = (*above, str(key.value))
             line = key.start_mark.line + 1
             if here in lines:
                 raise ConfigError(
@@ -165,13 +195,14 @@ def _yaml(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
             if node is None:
                 return {}, {}
             walk(node, ())
-            return loader.construct_document(node), MappingProxyType(lines)
+            return loader.construct_document(node), _both_cases(list(lines.items()))
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        raise _unreadable(path, text, (line, column), error.problem or "not understood") from None
+        reason = _hint(_YAML_HINTS, error.problem or "not understood")
+        raise _unreadable(path, text, (line, column), reason) from None
     except yaml.YAMLError as error:
         raise _unreadable(path, text, (1, 1), str(error)) from None
 

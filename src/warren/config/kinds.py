@@ -65,24 +65,26 @@ def host_port_fault(text: str, example_port: int, *, blank_host: bool = False) -
         return f'"{text}" has a scheme in front', f'write only host and port: "{bare}"'
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not _IPV6.fullmatch(host)):
-        if text.count(":") > 1:
-            bare = text.strip("[]")
-            return f'"{text}" is an IPv6 address without brackets or port', f'write "[{bare}]:{example_port}"'
-        return f'"{text}" has no port', f'write host:port, for example "{text}:{example_port}"'
-    if (
-        not port.isascii()
-        or not port.isdigit()
-        or int(port) > 65535
-        or (port.strip("0") == "" and not blank_host)
-    ):
+        return _no_port(text, example_port, blank_host=blank_host)
+    least = 0 if blank_host else 1  # a listener may ask for any free port
+    if not re.fullmatch(r"[0-9]{1,5}", port) or not least <= int(port) <= 65535:
         return (
             f'"{text}" has no valid port',
             f'write a port from 1 to 65535, for example "{host}:{example_port}"',
         )
     if not (host == "" and blank_host) and not _HOST.fullmatch(host) and not _IPV6.fullmatch(host):
-        shown = f'"{host}" is not a host name' if host else f'"{text}" has no host'
-        return shown, f'write host:port, for example "kafka01.example.com:{example_port}"'
+        what = f'"{host}" is not a host name' if host else f'"{text}" has no host'
+        return what, f'write host:port, for example "kafka01.example.com:{example_port}"'
     return None
+
+
+def _no_port(text: str, example_port: int, *, blank_host: bool) -> tuple[str, str]:
+    if ":" in text:
+        bare = text.strip("[]")
+        return f'"{text}" is an IPv6 address without brackets or port', f'write "[{bare}]:{example_port}"'
+    if blank_host and text.isdigit():
+        return f'"{text}" is a port only', f'write ":{text}" for every interface, or "127.0.0.1:{text}"'
+    return f'"{text}" has no port', f'write host:port, for example "{text}:{example_port}"'
 
 
 def split_list(value: object) -> object:
@@ -103,9 +105,9 @@ def _servers(example_port: int) -> Callable[[object], object]:
             )
         if not servers:
             raise wrong("the list of servers is empty", f"name at least one server, for example {example}")
-        for server in servers:
-            if fault := host_port_fault(server, example_port):
-                raise wrong(*fault)
+        faults = [fault for server in servers if (fault := host_port_fault(server, example_port))]
+        if faults:
+            raise wrong(*(" and ".join(parts) for parts in zip(*faults, strict=True)))
         return tuple(servers)
 
     return check
@@ -142,14 +144,17 @@ def _pattern(value: object) -> object:
     try:
         return compiled(value)
     except PatternError as error:
-        raise wrong(f'"{value}" is not a regular expression', f"{error}") from None
+        raise wrong(f'"{value}" is not a regular expression: {error}', error.remedy) from None
 
 
-def _no_bool(value: object) -> object:
-    # Python takes true for 1
-    if isinstance(value, bool):
-        raise wrong(f"{shown(value)} is not a number", "write a number")
-    return value
+def _no_bool(kind: str) -> BeforeValidator:
+    def check(value: object) -> object:
+        # Python takes true for 1
+        if isinstance(value, bool):
+            raise PydanticCustomError(kind, "a boolean is not a number")
+        return value
+
+    return BeforeValidator(check)
 
 
 def _znode_path(value: object) -> object:
@@ -185,12 +190,12 @@ def _lower_keys(value: object) -> object:
     return {str(key).lower(): item for key, item in value.items()} if isinstance(value, dict) else value
 
 
-Whole = Annotated[int, BeforeValidator(_no_bool)]
-Natural = Annotated[int, BeforeValidator(_no_bool), Field(ge=0)]
-Positive = Annotated[int, BeforeValidator(_no_bool), Field(ge=1)]
-Seconds = Annotated[float, BeforeValidator(_no_bool), Field(gt=0)]
-Share = Annotated[float, BeforeValidator(_no_bool), Field(ge=0, le=1)]
-Port = Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=65535)]
+Whole = Annotated[int, _no_bool("int_type")]
+Natural = Annotated[int, _no_bool("int_type"), Field(ge=0)]
+Positive = Annotated[int, _no_bool("int_type"), Field(ge=1)]
+Seconds = Annotated[float, _no_bool("float_type"), Field(gt=0)]
+Share = Annotated[float, _no_bool("float_type"), Field(ge=0, le=1)]
+Port = Annotated[int, _no_bool("int_type"), Field(ge=1, le=65535)]
 KafkaServers = Annotated[tuple[str, ...], BeforeValidator(_servers(9092))]
 ZooKeeperServers = Annotated[tuple[str, ...], BeforeValidator(_servers(2181))]
 Address = Annotated[str, BeforeValidator(_address)]

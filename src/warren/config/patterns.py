@@ -23,11 +23,20 @@ POSIX_CLASSES: Final = {
 }
 # Go's classes know ASCII only, Python's know all of Unicode: letter: the same characters spelled out
 ASCII_CLASSES: Final = {"d": "0-9", "w": "0-9A-Za-z_", "s": r"\t\n\f\r "}
-# what Go has and Python's `re` has not: start of the construct: what to write instead
+# what Go has and Python's `re` has not: start of the construct: what it is, what to write instead
 UNSUPPORTED: Final = {
-    r"\p": "Unicode classes such as \\p{L} are not supported: list the characters, for example [A-Za-z]",
-    r"\P": "Unicode classes such as \\P{L} are not supported: list the characters, for example [^A-Za-z]",
-    r"\C": "\\C (any byte) is not supported: write . instead",
+    r"\p": ("Unicode classes are not supported", "list the characters, for example [A-Za-z]"),
+    r"\P": ("Unicode classes are not supported", "list the characters, for example [^A-Za-z]"),
+    r"\C": ("\\C (any byte) is not supported", "write . instead"),
+}
+# how Python's complaint begins: what to do about it
+REMEDIES: Final = {
+    "missing )": "add the missing )",
+    "unbalanced parenthesis": r"remove the ), or write \) when it is meant literally",
+    "nothing to repeat": "put something before it that can repeat, for example .*",
+    "multiple repeat": "keep one of the two signs",
+    "bad escape": "remove the backslash",
+    "bad character range": "put the smaller character first",
 }
 
 _POSIX: Final = re.compile(r"\[:(\^?)(\w+):\]")
@@ -36,7 +45,11 @@ _CODE_POINT: Final = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}")
 
 
 class PatternError(ValueError):
-    """A regular expression that cannot be used, and why."""
+    """A regular expression that cannot be used: why, and what to do."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(reason)
+        self.remedy = remedy
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +73,11 @@ def compiled(source: str) -> Pattern:
     try:
         return Pattern(source, re.compile(translated(source)))
     except re.error as error:
-        place = "" if error.pos is None else f" at character {error.pos + 1}"
-        raise PatternError(f"{error.msg}{place if translated(source) == source else ''}") from None
+        # the place holds for the translation, which may be longer than what was written
+        same = error.pos is not None and translated(source)[: error.pos + 1] == source[: error.pos + 1]
+        place = f" at character {(error.pos or 0) + 1}" if same else ""
+        remedies = (remedy for start, remedy in REMEDIES.items() if error.msg.startswith(start))
+        raise PatternError(f"{error.msg}{place}", next(remedies, "correct the expression")) from None
 
 
 def translated(source: str) -> str:
@@ -106,7 +122,7 @@ class _Translation:
     def escape(self, rest: str) -> None:
         letter = rest[1:2]
         if rest[:2] in UNSUPPORTED:
-            raise PatternError(UNSUPPORTED[rest[:2]])
+            raise PatternError(*UNSUPPORTED[rest[:2]])
         if letter == "Q":
             end = rest.find(r"\E")
             literal = rest[2:] if end < 0 else rest[2:end]
@@ -141,21 +157,21 @@ class _Translation:
             else:
                 self.take(1, r"\[" if rest[0] == "[" else rest[0])
         if self.at >= len(self.source):
-            raise PatternError(f"the bracket opened at character {start + 1} is never closed: add ]")
+            raise PatternError(f"the bracket opened at character {start + 1} is never closed", "add ]")
         self.take(1, "]")
 
     def posix(self, match: re.Match[str]) -> None:
         if match[2] not in POSIX_CLASSES:
             known = ", ".join(sorted(POSIX_CLASSES))
-            raise PatternError(f"[:{match[2]}:] is not a class: use one of {known}")
+            raise PatternError(f"[:{match[2]}:] is not a class", f"use one of {known}")
         if match[1]:
-            raise PatternError(f"[:^{match[2]}:] is not supported: write [^[:{match[2]}:]]")
+            raise PatternError(f"[:^{match[2]}:] is not supported", f"write [^[:{match[2]}:]]")
         self.take(len(match[0]), POSIX_CLASSES[match[2]])
 
     def escape_in_bracket(self, rest: str) -> None:
         letter = rest[1:2]
         if rest[:2] in UNSUPPORTED:
-            raise PatternError(UNSUPPORTED[rest[:2]])
+            raise PatternError(*UNSUPPORTED[rest[:2]])
         if letter in ASCII_CLASSES:
             self.take(2, ASCII_CLASSES[letter])
         elif code := _CODE_POINT.match(rest):
@@ -166,7 +182,7 @@ class _Translation:
     def open_group(self, rest: str) -> None:
         flags = _FLAGS.match(rest)
         if flags and "U" in flags[0]:
-            raise PatternError("the flag U (lazy by default) is not supported: write *? and +? instead")
+            raise PatternError("the flag U (lazy by default) is not supported", "write *? and +? instead")
         if flags and flags[3] == ")":
             # Go's flags hold until the end of the group they stand in; Python wants a group of their own
             self.take(len(flags[0]), f"(?{flags[1]}{flags[2] or ''}:" if flags[1] or flags[2] else "")

@@ -145,7 +145,8 @@ class Sasl(Section):
         if missing:
             verb = "is" if len(missing) == 1 else "are"
             raise wrong(
-                f"{' and '.join(missing)} {verb} missing", f"{self.mechanism} needs {', '.join(needed)}"
+                f"{' and '.join(missing)} {verb} missing",
+                f"mechanism {self.mechanism} needs {', '.join(needed)}",
             )
         return self
 

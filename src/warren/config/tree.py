@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 
 from warren.config.files import Document
 from warren.config.kinds import RefersTo, Section, kebab, shown
-from warren.config.problems import Problem, did_you_mean
+from warren.config.problems import Problem, did_you_mean, nearest
 from warren.config.settings import NAMED, PLAIN
 
 # names of older Burrows: today's
@@ -50,15 +50,16 @@ class Tree:
         """One more problem, with its line or the environment variable that it comes from."""
         origin = self.origins.get(path)
         key = dotted(path) + (f" (from {origin})" if origin else "")
-        lowered = tuple(part.lower() for part in path)
-        lines = self.document.lines
-        # a missing key has no line of its own: its section has
-        line = (
-            None
-            if origin
-            else next((lines[lowered[:n]] for n in range(len(path), 0, -1) if lowered[:n] in lines), None)
-        )
+        line = None if origin else self.line(path)
         self.problems.append(Problem(severity, key, what, remedy, line))
+
+    def line(self, path: tuple[str, ...]) -> int | None:
+        """Where the key stands; a missing key has no line of its own, but its section has."""
+        for length in range(len(path), 0, -1):
+            for part in (path[:length], tuple(name.lower() for name in path[:length])):
+                if part in self.document.lines:
+                    return self.document.lines[part]
+        return None
 
 
 def dotted(path: tuple[str, ...]) -> str:
@@ -104,6 +105,12 @@ def _modules(tree: Tree, section: str, content: Mapping[Any, Any]) -> None:
     for written, keys in content.items():
         name = str(written)
         if not isinstance(keys, dict):
+            continue
+        inner = [str(key) for key, value in keys.items() if isinstance(value, dict)]
+        if inner and len(inner) == len(keys) and inner[0].lower() not in all_fields(section):
+            quoted = f'[{section}."{name}.{inner[0]}"]'
+            what = "this is a section in a section"
+            tree.add("error", (section, name, inner[0]), what, f"put a name with a dot in quotes: {quoted}")
             continue
         if name.lower() in seen:
             other = dotted((section, seen[name.lower()]))
@@ -162,6 +169,15 @@ def model_of(section: str, keys: Mapping[str, Any]) -> type[Section] | None:
     if len(models) == 1:
         return next(iter(models.values()))
     return models.get(str(keys.get("class-name", "")))
+
+
+def likely_model(section: str, keys: Mapping[str, Any]) -> type[Section] | None:
+    """The type of a module, or what was probably meant by a misspelt class-name."""
+    model = model_of(section, keys)
+    if model is not None:
+        return model
+    meant = nearest(str(keys.get("class-name", "")), NAMED[section])
+    return None if meant is None else NAMED[section][meant]
 
 
 def reference(info: FieldInfo) -> RefersTo | None:

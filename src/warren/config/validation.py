@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from annotated_types import Ge, Gt, Le
 from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from warren.config.kinds import Section, shown
-from warren.config.problems import did_you_mean
+from warren.config.problems import did_you_mean, nearest
 from warren.config.settings import NAMED
-from warren.config.tree import Place, Tree, all_fields, fields, model_of
+from warren.config.tree import Place, Tree, all_fields, fields, likely_model, model_of
 
 # kind of pydantic's finding: what is wrong, what would be right
 _NOT_WHOLE = ("{value} is not a whole number", "write a whole number{example}")
@@ -32,6 +33,12 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "string_too_short": ("the value is empty", "write one{example}"),
     "too_short": ("the list is empty", "name at least one{example}"),
 }
+# kind of pydantic's finding: the value is too …
+_OUT_OF_RANGE: Mapping[str, str] = {
+    "greater_than_equal": "small",
+    "greater_than": "small",
+    "less_than_equal": "large",
+}
 
 
 def validated(tree: Tree) -> dict[Place, Section]:
@@ -41,6 +48,11 @@ def validated(tree: Tree) -> dict[Place, Section]:
         model = model_of(place[0], keys)
         if model is None:
             _unknown_class(tree, place, keys)
+            # the rest of the module is looked at as what was probably meant
+            model = likely_model(place[0], keys)
+            if model is not None:
+                right = {key: value for key, value in keys.items() if key != "class-name"}
+                _validated(tree, place, model, _known(tree, place, model, right))
             continue
         module = _validated(tree, place, model, _known(tree, place, model, keys))
         if module is not None:
@@ -55,7 +67,8 @@ def _unknown_class(tree: Tree, place: Place, keys: Mapping[str, Any]) -> None:
         tree.add("error", (*place, "class-name"), "the key is missing", f"add class-name, one of {choice}")
         return
     value = keys["class-name"]
-    remedy = did_you_mean(str(value), known, f"write one of {choice}")
+    meant = nearest(str(value), known)
+    remedy = f'did you mean "{meant}"?' if meant else f"write one of {choice}"
     tree.add("error", (*place, "class-name"), f"there is no class {shown(value)}", remedy)
 
 
@@ -100,7 +113,8 @@ def _validated(tree: Tree, place: Place, model: type[Section], keys: dict[str, A
         model.model_validate({key: value for key, value in keys.items() if key not in wrong_keys} | stand_ins)
     except ValidationError as error:
         for fault in error.errors(include_url=False):
-            words = set(fault.get("ctx", {}).get("what", "").replace(",", " ").split())
+            context = fault.get("ctx", {})
+            words = set(f"{context.get('what')} {context.get('remedy')}".replace(",", " ").split())
             if not fault["loc"] and not words & wrong_keys:
                 _report(tree, place, model, fault)
     return None
@@ -120,6 +134,8 @@ def _report(tree: Tree, place: Place, model: type[Section], fault: ErrorDetails)
     value = "the value" if _is_secret(info.annotation) else shown(fault["input"])
     example = _example(info)
     what, remedy = _words(fault, value, f", for example {example}" if example else "")
+    if fault["type"] in _OUT_OF_RANGE:
+        remedy = _range(info) + (f", for example {example}" if example else "")
     if fault["type"] == "missing":
         remedy = f"add {key}" + (f" = {example}" if example else "")
     tree.add("error", path, what, remedy)
@@ -132,21 +148,24 @@ def _words(fault: ErrorDetails, value: str, example: str) -> tuple[str, str]:
     if kind == "missing":
         return "the key is missing", ""
     if kind == "literal_error":
-        return f"{value} is not known", f"write one of {context['expected'].replace(' or ', ', ')}".replace(
-            "'", '"'
-        )
-    if kind in {"greater_than_equal", "greater_than"}:
-        least = context.get("ge", context.get("gt"))
-        return (
-            f"{value} is too small",
-            f"write {'at least' if 'ge' in context else 'more than'} {least:g}{example}",
-        )
-    if kind == "less_than_equal":
-        return f"{value} is too large", f"write at most {context['le']:g}{example}"
+        known = context["expected"].replace(" or ", ", ").replace("'", '"')
+        return f"{value} is not known", f"write one of {known}" if "," in known else f"write {known}"
+    if kind in _OUT_OF_RANGE:
+        return f"{value} is too {_OUT_OF_RANGE[kind]}", ""
     what, remedy = _WORDS.get(
         kind, ("{value} cannot be used", fault["msg"].replace("{", "{{").replace("}", "}}"))
     )
     return what.format(value=value), remedy.format(example=example)
+
+
+def _range(info: FieldInfo) -> str:
+    """The numbers that a key takes."""
+    least = next((mark.ge for mark in info.metadata if isinstance(mark, Ge)), None)
+    above = next((mark.gt for mark in info.metadata if isinstance(mark, Gt)), None)
+    most = next((mark.le for mark in info.metadata if isinstance(mark, Le)), None)
+    if least is not None and most is not None:
+        return f"write a number from {least} to {most}"
+    return f"write at least {least}" if least is not None else f"write more than {above}"
 
 
 def _example(info: FieldInfo) -> str:
