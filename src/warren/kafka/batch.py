@@ -263,8 +263,7 @@ class _Batch:
 
     def _groups(self, kind: Ints, there: Mask) -> list[GroupRecord]:
         """Group records in the order of the batch, the superseded ones left out."""
-        read_kinds = [each for each, known in messages.KINDS.items() if known.value and each not in _COMMITS]
-        chosen = there & np.isin(kind, [*read_kinds, _STREAMS_GROUP])
+        chosen = there & np.isin(kind, [*_GROUP_RECORDS, _STREAMS_GROUP])
         if not chosen.any():
             return []
         rows = np.flatnonzero(np.append(chosen, False)[self.index])
@@ -278,7 +277,8 @@ class _Batch:
             key = codec.decode(messages.KINDS[version].key, self.keys[which].as_py())
             living = mine[~self.no_value[mine]]
             if key.fault is None and len(living):
-                alive[version, key.fields["group"]] = int(self.records.order[living[-1]])
+                seen = version, key.fields["group"]
+                alive[seen] = max(alive.get(seen, -1), int(self.records.order[living[-1]]))
             if version == _STREAMS_GROUP:
                 continue
             if key.fault is not None:
@@ -324,7 +324,13 @@ class _Batch:
                 self._count(f"{name} {what}", int(count))
 
 
-_COMMITS: Final = messages.COMMIT_KEY.versions
+# kinds of group records that are read
+_GROUP_RECORDS: Final = [
+    kind
+    for kind, known in messages.KINDS.items()
+    if known.value is not None and kind not in messages.COMMIT_KEY.versions
+]
+# only asked whether such a group is there: see `_marked`
 _STREAMS_GROUP: Final = 17
 # kind of group: the int16 of its key
 _GROUP_KINDS: Final = {

@@ -44,6 +44,7 @@ COMMIT_VALUE: Final = Schema(
         Field("metadata", STRING),
         Field("timestamp", INT64),
         Field("expire_timestamp", INT64, since=1, until=1),
+        Field("topic_id", UUID, since=4, tag=0, default=bytes(16)),
     ),
 )
 
@@ -123,6 +124,7 @@ CONSUMER_MEMBER_VALUE: Final = Schema(
             "classic_member",
             Struct(
                 (
+                    Field("session_timeout", INT32),
                     Field(
                         "supported_protocols",
                         Array(Struct((Field("name", STRING), Field("metadata", BYTES)))),
