@@ -29,13 +29,13 @@ test-e2e: ## the tests of the whole
 	@$(BIN)/pytest tests/e2e $(ARGS)
 
 lint: ## ruff and mypy
-	@tools/setup run
+	@tools/setup lint
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 
 format: ## put the code into ruff's form
-	@tools/setup run
+	@tools/setup lint
 	@$(BIN)/ruff check --fix --exit-zero .
 	@$(BIN)/ruff format .
 
@@ -44,7 +44,7 @@ bench: ## the benchmarks: a table, and JSON in bench-results/
 	@$(BIN)/warren bench $(ARGS)
 
 lock: ## pin the newest allowed dependencies in requirements.lock (needs the network, takes minutes)
-	@tools/setup run
+	@tools/setup lint
 	@tools/lock
 
 clean: ## remove what make has made here; downloads stay in the user's cache
