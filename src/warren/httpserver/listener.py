@@ -23,6 +23,7 @@ _REASONS: Final = {
     errno.EACCES: "this user may not use that port; choose one above 1023",
     errno.EADDRNOTAVAIL: "this machine does not have that address; choose another, or leave the host out",
 }
+_ASCII: Final = bytes(range(128))
 # seconds that answers under way may still take once the server is told to stop
 _GRACE: Final = 3
 
@@ -39,6 +40,8 @@ class TimedProtocol(HttpToolsProtocol):
 
     _asking: TimerHandle | None = None
     _stuck: TimerHandle | None = None
+    # also while the headers are on their way, whose values are left alone unless they come alone
+    _in_request_line = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -54,11 +57,19 @@ class TimedProtocol(HttpToolsProtocol):
         if self._asking is None:
             self._asking = self._close_later()
 
-    def on_url(self, url: bytes) -> None:
-        # a person typing an address may leave letters like ø unescaped; Go takes them as they are
-        super().on_url(url if url.isascii() else quote_from_bytes(url, safe=bytes(range(128))).encode())
+    def data_received(self, data: bytes) -> None:
+        if self._in_request_line and not data.isascii():
+            # curl sends letters like ø as they are typed; Go takes them, our parser does not
+            line, end, rest = data.partition(b"\n")
+            data = quote_from_bytes(line, safe=_ASCII).encode() + end + rest
+        super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        self._in_request_line = False
+        super().on_headers_complete()
 
     def on_message_complete(self) -> None:
+        self._in_request_line = True
         self._asking = _cancelled(self._asking)
         super().on_message_complete()
 

@@ -12,6 +12,7 @@ import structlog
 import uvloop
 from prometheus_client import CollectorRegistry
 
+from warren import logs
 from warren.config import Settings
 from warren.httpserver.app import App, AsgiApp
 from warren.httpserver.listener import Listener
@@ -29,7 +30,7 @@ class Server:
         self,
         settings: Settings,
         answers: Answers,
-        log_level: LogLevel,
+        log_level: LogLevel = logs,
         *,
         registry: CollectorRegistry = prometheus_client.REGISTRY,
         beyond: AsgiApp | None = None,

@@ -1,0 +1,60 @@
+"""Requests to an ASGI application without a network between."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+
+    from warren.httpserver.app import AsgiApp
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What came back; header names in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def ask(
+    app: AsgiApp,
+    path: str,
+    *,
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
+    body: bytes = b"",
+) -> Answered:
+    """One request; `path` as it stands in the request line."""
+    raw_path, _, query = path.partition("?")
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": method,
+        "raw_path": raw_path.encode(),
+        "path": raw_path,
+        "query_string": query.encode(),
+        "headers": [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()],
+    }
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    async def run() -> None:
+        await app(scope, receive, send)
+
+    asyncio.run(run())
+    start, *pieces = sent
+    return Answered(
+        status=start["status"],
+        headers={name.decode(): value.decode() for name, value in start["headers"]},
+        # a server keeps the body of an answer to HEAD back
+        body=b"" if method == "HEAD" else b"".join(piece["body"] for piece in pieces),
+    )

@@ -1,0 +1,128 @@
+"""Snapshots and answers in memory, for tests of whatever reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from warren.snapshot.model import (
+    ClusterSnapshot,
+    GroupStatus,
+    GroupSummary,
+    PartitionDetail,
+    PartitionStatus,
+    TopicPartitionHead,
+)
+
+
+@dataclass(frozen=True)
+class MemorySnapshot:
+    """A cluster at one moment, from dictionaries."""
+
+    name: str = "local"
+    number: int = 1
+    taken_at_ms: int = 0
+    # group: verdict
+    statuses: Mapping[str, GroupStatus] = field(default_factory=dict)
+    # group: topic: windows by partition
+    details: Mapping[str, Mapping[str, tuple[PartitionDetail, ...]]] = field(default_factory=dict)
+    # topic: head and tail by partition
+    heads: Mapping[str, tuple[TopicPartitionHead, ...]] = field(default_factory=dict)
+
+    def topics(self) -> list[str]:
+        return sorted(self.heads)
+
+    def topic(self, topic: str) -> tuple[TopicPartitionHead, ...] | None:
+        return self.heads.get(topic)
+
+    def consumers_of(self, topic: str) -> list[str]:
+        return sorted(
+            {name for name, group in self.statuses.items() if any(p.topic == topic for p in group.partitions)}
+            | {name for name, topics in self.details.items() if topic in topics}
+        )
+
+    def groups(self) -> list[str]:
+        return sorted({*self.statuses, *self.details})
+
+    def summaries(self) -> list[GroupSummary]:
+        return [
+            GroupSummary(
+                group=name,
+                status=group.status,
+                complete=group.complete,
+                partition_count=group.partition_count,
+                totallag=group.totallag,
+                maxlag=group.maxlag.current_lag if group.maxlag else 0,
+                last_commit=max((p.end.timestamp for p in group.partitions if p.end), default=0),
+            )
+            for name, group in sorted(self.statuses.items())
+        ]
+
+    def group(self, group: str) -> GroupStatus | None:
+        return self.statuses.get(group)
+
+    def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
+        found = self.details.get(group)
+        return None if found is None else dict(found)
+
+    def without(self, group: str) -> MemorySnapshot:
+        return replace(
+            self,
+            statuses={name: value for name, value in self.statuses.items() if name != group},
+            details={name: value for name, value in self.details.items() if name != group},
+        )
+
+
+@dataclass
+class MemoryAnswers:
+    """Answers that a test can change between two requests."""
+
+    names: list[str] = field(default_factory=lambda: ["local"])
+    snapshots: dict[str, ClusterSnapshot] = field(default_factory=dict)
+    is_ready: bool = True
+    # what was asked to be forgotten
+    deleted: list[tuple[str, ...]] = field(default_factory=list)
+
+    def clusters(self) -> list[str]:
+        return self.names
+
+    def snapshot(self, cluster: str) -> ClusterSnapshot | None:
+        return self.snapshots.get(cluster)
+
+    def ready(self) -> bool:
+        return self.is_ready
+
+    def delete_group(self, cluster: str, group: str) -> None:
+        self.deleted.append((cluster, group))
+
+    def delete_topic(self, cluster: str, group: str, topic: str) -> None:
+        self.deleted.append((cluster, group, topic))
+
+
+@dataclass
+class MemoryLogLevel:
+    """A log level that nothing listens to."""
+
+    level: str = "info"
+
+    def get_level(self) -> str:
+        return self.level
+
+    def set_level(self, level: str) -> None:
+        self.level = level
+
+
+def group_status(cluster: str, group: str, *partitions: PartitionStatus) -> GroupStatus:
+    """A group rolled up from its partitions."""
+    worst = max((min(p.status, 3) for p in partitions), default=1)
+    complete = sum(p.complete == 1 for p in partitions) / max(len(partitions), 1)
+    return GroupStatus(
+        cluster=cluster,
+        group=group,
+        status=type(partitions[0].status)(worst),
+        complete=complete,
+        partitions=partitions,
+        partition_count=len(partitions),
+        maxlag=max(partitions, key=lambda p: p.current_lag),
+        totallag=sum(p.current_lag for p in partitions),
+    )
