@@ -1,0 +1,129 @@
+"""Finding and reading the file: three languages, one meaning, and clear words when it cannot be read."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from warren.config import load
+from warren.config.files import find, read
+from warren.errors import ConfigError
+
+TEXT = """
+[general]
+pidfile = "/run/warren.pid"
+[cluster.East]
+servers = ["a:9092", "b:9092"]
+[consumer.East]
+class-name = "kafka"
+cluster = "East"
+servers = ["a:9092"]
+[spark.conf]
+"spark.sql.shuffle.partitions" = "8"
+"""
+
+
+@pytest.mark.parametrize("kind", ["toml", "yaml", "yml", "json"])
+def test_three_languages_one_meaning(tmp_path: Path, kind: str) -> None:
+    tree = tomllib.loads(TEXT)
+    texts = {
+        "toml": TEXT,
+        "json": json.dumps(tree),
+        "yaml": yaml.safe_dump(tree),
+        "yml": yaml.safe_dump(tree),
+    }
+    (tmp_path / f"burrow.{kind}").write_text(texts[kind])
+    settings = load(tmp_path, {})
+    assert settings.source == tmp_path / f"burrow.{kind}"
+    assert settings.general.pidfile == "/run/warren.pid"
+    assert settings.cluster["East"].servers == ("a:9092", "b:9092")
+    assert settings.consumer["East"].cluster == "East"
+    assert settings.spark.conf == {"spark.sql.shuffle.partitions": "8"}
+
+
+def test_the_working_directory_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "burrow.toml").write_text(TEXT)
+    monkeypatch.chdir(tmp_path)
+    assert list(load(None, {}).cluster) == ["East"]
+
+
+def test_a_file_may_have_any_name(tmp_path: Path) -> None:
+    path = tmp_path / "production.toml"
+    path.write_text(TEXT)
+    assert list(load(path, {}).cluster) == ["East"]
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "burrow.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + TEXT.encode())
+    assert list(load(path, {}).cluster) == ["East"]
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"no configuration in .*; put one of burrow\.toml, burrow\.yaml"):
+        find(tmp_path)
+
+
+def test_no_directory(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match="nowhere does not exist; give a configuration file or the directory"
+    ):
+        find(tmp_path / "nowhere")
+
+
+def test_two_files(tmp_path: Path) -> None:
+    (tmp_path / "burrow.toml").touch()
+    (tmp_path / "burrow.json").touch()
+    with pytest.raises(ConfigError, match=r"holds burrow\.toml and burrow\.json; keep one of them"):
+        find(tmp_path)
+
+
+class Unreadable(NamedTuple):
+    """A file that cannot be parsed, and the message after its path."""
+
+    name: str
+    file: str
+    text: str
+    message: str
+
+
+UNREADABLE = [
+    Unreadable("empty value", "burrow.toml", "[a]\nx =\n", ", line 2, column 4: x =: this is not a value, text must stand in quotes; correct this line so that it is valid TOML"),
+    Unreadable("section twice", "burrow.toml", "[a.b]\n[a.b]\n", ", line 2, column 5: [a.b]: this section stands in the file twice; correct this line so that it is valid TOML"),
+    Unreadable("key twice", "burrow.toml", "[a]\nx = 1\nx = 2\n", ", line 3, column 6: x = 2: this key stands in the section twice; correct this line so that it is valid TOML"),
+    Unreadable("expression in double quotes", "burrow.toml", '[a]\nx = "\\d+"\n', ', line 2, column 8: x = "\\d+": a backslash stands in double quotes, put the text in single quotes; correct this line so that it is valid TOML'),
+    Unreadable("no key", "burrow.toml", "[a]\nhello\n", ", line 2, column 6: hello: this is no key = value; correct this line so that it is valid TOML"),
+    Unreadable("indentation", "burrow.yaml", "a:\n  x: 1\n y: 2\n", ", line 3, column 2: y: 2: the indentation does not fit the lines above; correct this line so that it is valid YAML"),
+    Unreadable("tab", "burrow.yaml", "a:\n\tx: 1\n", ", line 2, column 1: x: 1: a tab stands here, indent with blanks; correct this line so that it is valid YAML"),
+    Unreadable("YAML key twice", "burrow.yaml", "a:\n  x: 1\na:\n  x: 2\n", ", line 3: a stands in the file twice; keep one of them"),
+    Unreadable("JSON key twice", "burrow.json", '{"a": {}, "a": {}}', ': "a" stands in the same object twice; keep one of them'),
+    Unreadable("comma too many", "burrow.json", '{"a": 1,\n}', ", line 2, column 1: }: a key in double quotes is expected, perhaps a comma is one too many; correct this line so that it is valid JSON"),
+    Unreadable("a list", "burrow.json", "[1]", " holds no sections; write sections such as [cluster.local] with keys in them"),
+    Unreadable("another suffix", "burrow.ini", "", " is no kind of file we know; its name must end in .toml, .yaml, .yml or .json"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNREADABLE, ids=lambda case: case.name)
+def test_unreadable(tmp_path: Path, case: Unreadable) -> None:
+    path = tmp_path / case.file
+    path.write_text(case.text)
+    with pytest.raises(ConfigError) as caught:
+        read(path)
+    assert str(caught.value) == f"{path}{case.message}"
+
+
+def test_not_text(tmp_path: Path) -> None:
+    path = tmp_path / "burrow.toml"
+    path.write_bytes(b"[a]\nx = '\xff'\n")
+    with pytest.raises(ConfigError, match=r"is not UTF-8 text \(byte 9\); save it as UTF-8"):
+        read(path)
+
+
+def test_yaml_cannot_make_objects(tmp_path: Path) -> None:
+    path = tmp_path / "burrow.yaml"
+    path.write_text("a: !!python/object/apply:os.getcwd []\n")
+    with pytest.raises(ConfigError, match="could not determine a constructor"):
+        read(path)
