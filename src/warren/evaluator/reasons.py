@@ -77,8 +77,8 @@ def _stopped(numbers: Numbers) -> str:
         sentence = f"The only commit is {silence} old"
     else:
         sentence = (
-            f"The last commit is {silence} old, longer than the {_seconds(numbers.span_ms)} between the first "
-            f"and the last of the {numbers.entries} commits in the window"
+            f"The last commit is {silence} old, longer than the {_seconds(numbers.span_ms)} from the first "
+            f"to the last of the {numbers.entries} commits in the window"
         )
     sentence += f", and the lag is {numbers.current_lag}"
     if not numbers.samples:
@@ -115,8 +115,8 @@ def _stalled(numbers: Numbers) -> str:
             "the consumer commits but has not moved."
         )
     return (
-        f"All {numbers.entries} commits have offset {numbers.offsets[0]} and the lag is {numbers.current_lag}: "
-        "the consumer commits but does not move."
+        f"All {numbers.entries} commits have offset {numbers.offsets[0]}, and the lag is "
+        f"{numbers.current_lag}: the consumer commits but does not move."
     )
 
 
