@@ -80,9 +80,7 @@ class HttpNotifier(Notifier):
     method_close: Method = Field(default="POST", description="HTTP method of the close message")
     username: str = Field(default="", description="user (basic authentication)")
     password: Secret = Field(default=NoSecret, description="password of that user")
-    headers: dict[str, Secret] = Field(
-        default_factory=dict, description="further headers; their values never print"
-    )
+    headers: dict[str, Secret] = Field(default_factory=dict, description="further headers")
     timeout: Positive = Field(default=5, description="seconds that a request may take")
     keepalive: Natural = Field(default=300, description="seconds that an idle connection is kept")
     disable_http_keepalive: bool = Field(default=False, description="a new connection for every request")
@@ -129,9 +127,7 @@ class SlackNotifier(Notifier):
     """[notifier.N] with class-name "slack"."""
 
     class_name: Literal["slack"] = Field(default="slack", description="a message in Slack")
-    webhook_url: Secret = Field(
-        default=NoSecret, description="address of an incoming webhook; it is a secret"
-    )
+    webhook_url: Secret = Field(default=NoSecret, description="address of an incoming webhook")
     token: Secret = Field(default=NoSecret, description="token of a bot, instead of a webhook")
     channel: str = Field(default="", description="channel for the bot")
     api_url: Url = Field(default="https://slack.com/api", description="address of Slack's API, for the bot")

@@ -43,17 +43,21 @@ OVERRIDES = [
     Override("BURROW_LOGGING_USE_COMPRESSION", "true", ("logging", "use_compression"), True),
     Override("BURROW_ZOOKEEPER_SERVERS", "z1:2181,z2:2181", ("zookeeper", "servers"), ("z1:2181", "z2:2181")),
     Override("BURROW_STORAGE_DEFAULT_INTERVALS", "25", ("storage", "default", "intervals"), 25),
-    Override("BURROW_EVALUATOR_DEFAULT_MINIMUM_COMPLETE", "0.5", ("evaluator", "default", "minimum_complete"), 0.5),
+    Override(
+        "BURROW_EVALUATOR_DEFAULT_MINIMUM_COMPLETE", "0.5", ("evaluator", "default", "minimum_complete"), 0.5
+    ),
     Override("BURROW_HTTPSERVER_DEFAULT_ADDRESS", ":8000", ("httpserver", "default", "address"), ":8000"),
     Override("BURROW_CLUSTER_LOCAL_1_SERVERS", "x:1 y:2", ("cluster", "Local-1", "servers"), ("x:1", "y:2")),
     Override("BURROW_CLUSTER_LOCAL_1_SERVERS", '["x:1"]', ("cluster", "Local-1", "servers"), ("x:1",)),
     Override("BURROW_CONSUMER_C_START_LATEST", "1", ("consumer", "c", "start_latest"), True),
     Override("BURROW_NOTIFIER_N_EXTRAS", '{"a": "b"}', ("notifier", "n", "extras"), {"a": "b"}),
-    Override("BURROW_NOTIFIER_N_EXTRAS_TIER", "env", ("notifier", "n", "extras"), {"app": "file", "tier": "env"}),
+    Override(
+        "BURROW_NOTIFIER_N_EXTRAS_TIER", "env", ("notifier", "n", "extras"), {"app": "file", "tier": "env"}
+    ),
     Override("BURROW_SPARK_TRIGGER_INTERVAL", "2.5", ("spark", "trigger_interval"), 2.5),
     # an empty variable counts as not set
     Override("BURROW_GENERAL_PIDFILE", "", ("general", "pidfile"), "burrow.pid"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", OVERRIDES, ids=lambda case: f"{case.variable}={case.value}")
@@ -90,8 +94,10 @@ def test_the_file_changes_the_prefix(tmp_path: Path) -> None:
 def test_a_wrong_value_names_its_variable(tmp_path: Path) -> None:
     found = examined(tmp_path, {"BURROW_STORAGE_DEFAULT_INTERVALS": "many"})
     assert [str(problem) for problem in found.problems] == [
-        "storage.default.intervals (from BURROW_STORAGE_DEFAULT_INTERVALS): "
-        '"many" is not a whole number; write a whole number, for example 10'
+        (
+            "storage.default.intervals (from BURROW_STORAGE_DEFAULT_INTERVALS): "
+            '"many" is not a whole number; write a whole number, for example 10'
+        )
     ]
 
 
@@ -102,23 +108,15 @@ class Stray(NamedTuple):
     message: str
 
 
+NO_KEY = 'this variable begins with "BURROW" but names no key; '
 STRAYS = [
-    Stray(
-        "BURROW_STORAGE_DEFAULT_INTERVAL",
-        'this variable begins with "BURROW" but names no key; did you mean BURROW_STORAGE_DEFAULT_INTERVALS?',
-    ),
-    Stray(
-        "BURROW_CLUSTER_OTHER_SERVERS",
-        'this variable begins with "BURROW" but names no key; did you mean BURROW_CLUSTER_LOCAL_1_SERVERS?',
-    ),
+    Stray("BURROW_STORAGE_DEFAULT_INTERVAL", NO_KEY + "did you mean BURROW_STORAGE_DEFAULT_INTERVALS?"),
+    Stray("BURROW_CLUSTER_OTHER_SERVERS", NO_KEY + "did you mean BURROW_CLUSTER_LOCAL_1_SERVERS?"),
     Stray(
         "BURROW_GENERAL_ENV_VAR_PREFIX",
         "the prefix cannot come from a variable; set general.env-var-prefix in the file",
     ),
-    Stray(
-        "BURROW_X",
-        'this variable begins with "BURROW" but names no key; variables reach only modules that are in the file',
-    ),
+    Stray("BURROW_X", NO_KEY + "variables reach only modules that are in the file"),
 ]
 
 

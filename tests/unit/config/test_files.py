@@ -88,22 +88,91 @@ class Unreadable(NamedTuple):
     file: str
     text: str
     message: str
+    ending: str = ""
+
+
+# what every message with a line and a column ends with
+TOML, YAML, JSON = (f"; correct this line so that it is valid {kind}" for kind in ("TOML", "YAML", "JSON"))
 
 
 UNREADABLE = [
-    Unreadable("empty value", "burrow.toml", "[a]\nx =\n", ", line 2, column 4: x =: this is not a value, text must stand in quotes; correct this line so that it is valid TOML"),
-    Unreadable("section twice", "burrow.toml", "[a.b]\n[a.b]\n", ", line 2, column 5: [a.b]: this section stands in the file twice; correct this line so that it is valid TOML"),
-    Unreadable("key twice", "burrow.toml", "[a]\nx = 1\nx = 2\n", ", line 3, column 6: x = 2: this key stands in the section twice; correct this line so that it is valid TOML"),
-    Unreadable("expression in double quotes", "burrow.toml", '[a]\nx = "\\d+"\n', ', line 2, column 8: x = "\\d+": a backslash stands in double quotes, put the text in single quotes; correct this line so that it is valid TOML'),
-    Unreadable("no key", "burrow.toml", "[a]\nhello\n", ", line 2, column 6: hello: this is no key = value; correct this line so that it is valid TOML"),
-    Unreadable("indentation", "burrow.yaml", "a:\n  x: 1\n y: 2\n", ", line 3, column 2: y: 2: the indentation does not fit the lines above; correct this line so that it is valid YAML"),
-    Unreadable("tab", "burrow.yaml", "a:\n\tx: 1\n", ", line 2, column 1: x: 1: a tab stands here, indent with blanks; correct this line so that it is valid YAML"),
-    Unreadable("YAML key twice", "burrow.yaml", "a:\n  x: 1\na:\n  x: 2\n", ", line 3: a stands in the file twice; keep one of them"),
-    Unreadable("JSON key twice", "burrow.json", '{"a": {}, "a": {}}', ': "a" stands in the same object twice; keep one of them'),
-    Unreadable("comma too many", "burrow.json", '{"a": 1,\n}', ", line 2, column 1: }: a key in double quotes is expected, perhaps a comma is one too many; correct this line so that it is valid JSON"),
-    Unreadable("a list", "burrow.json", "[1]", " holds no sections; write sections such as [cluster.local] with keys in them"),
-    Unreadable("another suffix", "burrow.ini", "", " is no kind of file we know; its name must end in .toml, .yaml, .yml or .json"),
-]  # fmt: skip
+    Unreadable(
+        "empty value",
+        "burrow.toml",
+        "[a]\nx =\n",
+        ", line 2, column 4: x =: this is not a value, text must stand in quotes",
+        TOML,
+    ),
+    Unreadable(
+        "section twice",
+        "burrow.toml",
+        "[a.b]\n[a.b]\n",
+        ", line 2, column 5: [a.b]: this section stands in the file twice",
+        TOML,
+    ),
+    Unreadable(
+        "key twice",
+        "burrow.toml",
+        "[a]\nx = 1\nx = 2\n",
+        ", line 3, column 6: x = 2: this key stands in the section twice",
+        TOML,
+    ),
+    Unreadable(
+        "expression in double quotes",
+        "burrow.toml",
+        '[a]\nx = "\\d+"\n',
+        ', line 2, column 8: x = "\\d+": a backslash stands in double quotes, put the text in single quotes',
+        TOML,
+    ),
+    Unreadable(
+        "no key", "burrow.toml", "[a]\nhello\n", ", line 2, column 6: hello: this is no key = value", TOML
+    ),
+    Unreadable(
+        "indentation",
+        "burrow.yaml",
+        "a:\n  x: 1\n y: 2\n",
+        ", line 3, column 2: y: 2: the indentation does not fit the lines above",
+        YAML,
+    ),
+    Unreadable(
+        "tab",
+        "burrow.yaml",
+        "a:\n\tx: 1\n",
+        ", line 2, column 1: x: 1: a tab stands here, indent with blanks",
+        YAML,
+    ),
+    Unreadable(
+        "YAML key twice",
+        "burrow.yaml",
+        "a:\n  x: 1\na:\n  x: 2\n",
+        ", line 3: a stands in the file twice; keep one of them",
+    ),
+    Unreadable(
+        "JSON key twice",
+        "burrow.json",
+        '{"a": {}, "a": {}}',
+        ': "a" stands in the same object twice; keep one of them',
+    ),
+    Unreadable(
+        "comma too many",
+        "burrow.json",
+        '{"a": 1,\n}',
+        ", line 2, column 1: }: a key in double quotes is expected, perhaps a comma is one too many",
+        JSON,
+    ),
+    Unreadable(
+        "a list",
+        "burrow.json",
+        "[1]",
+        " holds no sections; write sections such as [cluster.local] with keys in them",
+    ),
+    Unreadable(
+        "another suffix",
+        "burrow.ini",
+        "",
+        " is no kind of file we know; its name must end in .toml, .yaml, .yml or .json",
+    ),
+]
 
 
 @pytest.mark.parametrize("case", UNREADABLE, ids=lambda case: case.name)
@@ -112,7 +181,7 @@ def test_unreadable(tmp_path: Path, case: Unreadable) -> None:
     path.write_text(case.text)
     with pytest.raises(ConfigError) as caught:
         read(path)
-    assert str(caught.value) == f"{path}{case.message}"
+    assert str(caught.value) == f"{path}{case.message}{case.ending}"
 
 
 def test_not_text(tmp_path: Path) -> None:

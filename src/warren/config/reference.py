@@ -1,0 +1,117 @@
+"""The tables of docs/configuration.md, made from the types so that they cannot lie."""
+
+import sys
+from collections.abc import Iterator
+from typing import Any, Final, get_args
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from warren.config.kinds import Section, shown
+from warren.config.settings import NAMED, PLAIN
+from warren.config.tree import fields
+
+# where the tables begin and end in the page
+BEGIN: Final = "<!-- tables: python -m warren.config.reference -->"
+END: Final = "<!-- end of tables -->"
+
+
+def reference() -> str:
+    """One table per section, in Markdown; where there are classes, one of common keys and one per class."""
+    return "\n".join(_lines())
+
+
+def page_with_tables(page: str) -> str:
+    """The page with its tables made anew."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{reference()}\n{END}{after}"
+
+
+def _lines() -> Iterator[str]:
+    for section, model in PLAIN.items():
+        yield from _table(f"[{section}]", model, fields(model))
+    for section, models in NAMED.items():
+        if len(models) == 1:
+            (model,) = models.values()
+            yield from _table(f"[{section}.N]", model, fields(model))
+            continue
+        common = _common(list(models.values()))
+        base = next(
+            base for base in next(iter(models.values())).__mro__ if set(fields_of(base)) == set(common)
+        )
+        yield from _table(f"[{section}.N], every class", base, common)
+        for name, model in models.items():
+            own = {key: info for key, info in fields(model).items() if key not in {*common, "class-name"}}
+            yield from _table(f'[{section}.N] with class-name "{name}"', model, own)
+
+
+def fields_of(model: type) -> dict[str, FieldInfo]:
+    """The keys of a section's type; none for any other type."""
+    return fields(model) if issubclass(model, Section) else {}
+
+
+def _common(models: list[type[Section]]) -> dict[str, FieldInfo]:
+    """The keys that every class has from the same ancestor."""
+    first, *others = models
+    return {
+        key: info
+        for key, info in fields(first).items()
+        if all(_same(info, fields(other).get(key)) for other in others)
+    }
+
+
+def _same(one: FieldInfo, other: FieldInfo | None) -> bool:
+    return other is not None and (one.description, one.annotation) == (other.description, other.annotation)
+
+
+def _table(title: str, model: type, keys: dict[str, FieldInfo]) -> Iterator[str]:
+    about = (model.__doc__ or "").split("\n")[0].partition(": ")[2]
+    yield ""
+    yield f"### {title}"
+    yield ""
+    if about:
+        yield about[0].upper() + about[1:]
+        yield ""
+    if not keys:
+        yield "No further keys."
+        return
+    yield "| key | default | meaning |"
+    yield "|---|---|---|"
+    for key, info in keys.items():
+        yield f"| `{key}` | {_default(info)} | {_meaning(info)} |"
+
+
+def _default(info: FieldInfo) -> str:
+    if info.is_required():
+        return "required"
+    value: Any = info.get_default(call_default_factory=True, validated_data={})
+    if (
+        value is None
+        or value is PydanticUndefined
+        or value == {}
+        or isinstance(value, SecretStr)
+        or value == ""
+    ):
+        return ""
+    return f"`{shown(value)}`"
+
+
+def _meaning(info: FieldInfo) -> str:
+    choice = [word for word in _words(info.annotation) if word]
+    words = f" ({', '.join(f'`{word}`' for word in choice)})" if len(choice) > 1 else ""
+    secret = "; secret" if _is_secret(info.annotation) else ""
+    return f"{info.description}{words}{secret}".replace("|", "\\|")
+
+
+def _words(annotation: object) -> tuple[str, ...]:
+    return tuple(word for word in get_args(annotation) if isinstance(word, str))
+
+
+def _is_secret(annotation: object) -> bool:
+    return annotation is SecretStr or any(_is_secret(part) for part in get_args(annotation))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(reference() + "\n")
