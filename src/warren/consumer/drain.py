@@ -1,0 +1,154 @@
+"""Reads fixed ranges of a topic with librdkafka, whatever gaps there are in them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from warren.consumer.plan import Range
+from warren.errors import WarrenError
+from warren.kafka.batch import RawRecords
+from warren.kafka.brokers import SILENT, now_ms
+from warren.kafka.client import Property, with_login
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message
+
+# records that are decoded and cut together: the more, the more of them a newer commit makes superfluous
+CHUNK: Final = 500_000
+# records asked of the client at once
+_TAKE: Final = 100_000
+# without a single record for so long the read is given up; the query begins again and reads the same ranges
+STALL_S: Final = 30.0
+
+_CONSUMER: Final = {
+    # never used: partitions are assigned and nothing is committed
+    "group.id": "warren",
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    # records that retention took away are not waited for
+    "auto.offset.reset": "earliest",
+    "isolation.level": "read_uncommitted",
+    "check.crcs": False,
+    "fetch.wait.max.ms": 10,
+    "fetch.max.bytes": 52_428_800,
+    "max.partition.fetch.bytes": 4_194_304,
+    "queued.max.messages.kbytes": 32_768,
+    "log_level": 2,
+}
+
+
+class StalledError(WarrenError):
+    """Records that should be there do not come."""
+
+
+class Drain:
+    """One consumer, kept open between triggers."""
+
+    def __init__(self, client: Mapping[str, Property], topic: str) -> None:
+        self._consumer = Consumer(with_login(client) | _CONSUMER, logger=SILENT)
+        self._topic = topic
+
+    def records(self, ranges: Sequence[Range]) -> Iterator[RawRecords]:
+        """All records of the ranges in chunks, those of one partition in their order. Returns when all are read."""
+        # ranges of one partition (history after the present) are read one after the other
+        waiting = list(ranges)
+        while waiting:
+            now: dict[int, Range] = {}
+            later = []
+            for each in waiting:
+                (now.setdefault(each.partition, each) is each) or later.append(each)
+            yield from self._one_per_partition(list(now.values()))
+            waiting = later
+
+    def _one_per_partition(self, ranges: Sequence[Range]) -> Iterator[RawRecords]:
+        reading = _Reading(ranges)
+        self._consumer.assign([TopicPartition(self._topic, each.partition, each.begin) for each in ranges])
+        parts: list[RawRecords] = []
+        heard = time.monotonic()
+        try:
+            while not reading.done:
+                got = self._consumer.consume(_TAKE, 0.1)
+                if got:
+                    heard = time.monotonic()
+                    parts.append(reading.take(got))
+                    self._consumer.pause([TopicPartition(self._topic, each) for each in reading.finished()])
+                elif time.monotonic() - heard > STALL_S:
+                    raise StalledError(
+                        f"{self._topic}: no record for {STALL_S:.0f} s though {reading.left()} are to be read"
+                    )
+                if sum(map(len, parts)) >= CHUNK:
+                    yield _joined(parts)
+                    parts = []
+            if parts:
+                yield _joined(parts)
+        finally:
+            self._consumer.unassign()
+
+
+class _Reading:
+    """How far each range of a read has come."""
+
+    def __init__(self, ranges: Sequence[Range]) -> None:
+        size = max(each.partition for each in ranges) + 1
+        # by partition; those that are not read are finished from the start
+        self._next = np.zeros(size, dtype=np.int64)
+        self._end = np.zeros(size, dtype=np.int64)
+        self._shift = np.zeros(size, dtype=np.int64)
+        for each in ranges:
+            self._next[each.partition] = each.begin
+            self._end[each.partition] = each.end
+            self._shift[each.partition] = each.shift
+        self._open = self._next < self._end
+
+    @property
+    def done(self) -> bool:
+        return bool((self._next >= self._end).all())
+
+    def left(self) -> int:
+        return int(np.maximum(self._end - self._next, 0).sum())
+
+    def finished(self) -> list[int]:
+        """Partitions that came to their end since this was last asked."""
+        over = self._open & (self._next >= self._end)
+        self._open &= ~over
+        return np.flatnonzero(over).tolist()
+
+    def take(self, messages: Sequence[Message]) -> RawRecords:
+        """The records among these messages that belong to the ranges; notes how far they come."""
+        count = len(messages)
+        partition = np.fromiter((each.partition() for each in messages), dtype=np.int64, count=count)
+        offset = np.fromiter((each.offset() for each in messages), dtype=np.int64, count=count)
+        keys = pa.array([each.key() for each in messages], pa.binary())
+        values = pa.array([each.value() for each in messages], pa.binary())
+        errors = [index for index, each in enumerate(messages) if each.error() is not None]
+        for index in errors:
+            # the end of a partition is told as an error whose offset is the next one; other errors either mend
+            # themselves or end in a stall
+            ended = messages[index].error().code() == KafkaError._PARTITION_EOF
+            offset[index] = offset[index] - 1 if ended else -1
+            partition[index] = partition[index] if ended else 0
+        np.maximum.at(self._next, partition, offset + 1)
+        wanted = offset < self._end[partition]
+        wanted[errors] = False
+        if not wanted.all():
+            mask = pa.array(wanted)
+            keys, values = keys.filter(mask), values.filter(mask)
+            partition, offset = partition[wanted], offset[wanted]
+        return RawRecords(keys, values, offset + self._shift[partition], np.full(len(offset), now_ms()))
+
+
+def _joined(parts: Sequence[RawRecords]) -> RawRecords:
+    if len(parts) == 1:
+        return parts[0]
+    return RawRecords(
+        pa.concat_arrays([each.keys for each in parts]),
+        pa.concat_arrays([each.values for each in parts]),
+        np.concatenate([each.order for each in parts]),
+        np.concatenate([each.observed_at for each in parts]),
+    )

@@ -1,0 +1,199 @@
+"""Which records of the offsets topic a trigger reads: pure planning over positions, so that every range is fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far the offsets topic has been read; what Spark keeps in the checkpoint."""
+
+    # by partition: the next offset to read
+    next: tuple[int, ...] = ()
+    # by partition: what is added to a record's offset to make its order. A group's commits move to another partition
+    # when the topic grows, and begin at 0 again when it is made anew: its order must go on upwards
+    shift: tuple[int, ...] = ()
+    # by partition: next and end of the history that is read after the present (backfill-earliest)
+    back: tuple[tuple[int, int], ...] = ()
+    # our clock when the topic's ends were asked for, and when the answer was there
+    asked_ms: int = 0
+    at_ms: int = 0
+    # everything that was there at `asked_ms` has been read
+    live: bool = False
+    # records still to be read after this position
+    left: int = 0
+    # why nothing could be planned; empty when all is well
+    error: str = ""
+
+    def to_offset(self) -> dict[str, Any]:
+        """As Spark wants it: short, since Spark runs regular expressions over it."""
+        return {
+            "next": _joined(self.next),
+            "shift": _joined(self.shift) if any(self.shift) else "",
+            "back": ",".join(f"{at}-{end}" for at, end in self.back),
+            "asked": self.asked_ms,
+            "at": self.at_ms,
+            "live": self.live,
+            "left": self.left,
+            "error": self.error,
+        }
+
+    def without_news(self, error: str) -> Position:
+        """Nothing could be planned: the position stays, and what is read next may have come any time since."""
+        return replace(self, live=False, error=error)
+
+    @classmethod
+    def from_offset(cls, offset: Mapping[str, Any]) -> Self:
+        next_ = _split(offset["next"])
+        return cls(
+            next_,
+            _split(offset["shift"]) or (0,) * len(next_),
+            tuple(_span(part) for part in offset["back"].split(",") if part),
+            offset["asked"],
+            offset["at"],
+            offset["live"],
+            offset["left"],
+            offset["error"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnds:
+    """First and next offset of every partition as the brokers gave them; None: no leader, or no answer."""
+
+    start: tuple[int | None, ...]
+    end: tuple[int | None, ...]
+    asked_ms: int
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Records of one partition: from `begin`, before `end`."""
+
+    partition: int
+    begin: int
+    end: int
+    shift: int
+
+
+def first_position(ends: LogEnds, start_latest: bool, backfill: bool) -> Position:
+    """Where a new query begins: at the earliest record, or at the latest, with or without reading history later."""
+    starts = tuple(start or 0 for start in ends.start)
+    nexts = tuple(end or 0 for end in ends.end) if start_latest else starts
+    back = tuple(zip(starts, nexts, strict=True)) if start_latest and backfill else ()
+    return Position(nexts, (0,) * len(nexts), back, ends.asked_ms, ends.at_ms, live=start_latest)
+
+
+def advance(position: Position, ends: LogEnds, limit: int) -> Position:
+    """The position after the next trigger, at most `limit` records on; the present comes before history."""
+    position = _grown(position, ends)
+    position = _made_anew(position, ends)
+    pending = [
+        max((ends.end[partition] or 0) - at, 0) if partition < len(ends.end) else 0
+        for partition, at in enumerate(position.next)
+    ]
+    taken = _share(pending, limit)
+    history = [end - at for at, end in position.back]
+    back_taken = _share(history, max(limit - sum(taken), 0))
+    back = tuple((at + count, end) for (at, end), count in zip(position.back, back_taken, strict=True))
+    return replace(
+        position,
+        next=tuple(at + count for at, count in zip(position.next, taken, strict=True)),
+        back=back if any(end > at for at, end in back) else (),
+        asked_ms=ends.asked_ms,
+        at_ms=ends.at_ms,
+        live=taken == pending,
+        left=sum(pending) - sum(taken) + sum(history) - sum(back_taken),
+        error="",
+    )
+
+
+def ranges(start: Position, end: Position) -> list[Range]:
+    """What a trigger reads between two positions."""
+    shifts = end.shift
+    # partitions that the start does not know yet begin where the end's first reading of them began: at 0
+    begins = start.next + (0,) * (len(end.next) - len(start.next))
+    found = [
+        Range(
+            partition,
+            begin if end.shift[partition] == _at(start.shift, partition) else 0,
+            stop,
+            shifts[partition],
+        )
+        for partition, (begin, stop) in enumerate(zip(begins, end.next, strict=True))
+    ]
+    back_ends = end.back or tuple((stop, stop) for _, stop in start.back)
+    found += [
+        Range(partition, begin, stop, shifts[partition])
+        for partition, ((begin, _), (stop, _)) in enumerate(zip(start.back, back_ends, strict=False))
+    ]
+    return [each for each in found if each.end > each.begin]
+
+
+def dealt(found: Sequence[Range], tasks: int) -> list[tuple[Range, ...]]:
+    """The ranges in as many hands as there are tasks, about as many records in each."""
+    hands: list[list[Range]] = [[] for _ in range(tasks)]
+    loads = [0] * tasks
+    for each in sorted(found, key=lambda item: item.begin - item.end):
+        lightest = loads.index(min(loads))
+        hands[lightest].append(each)
+        loads[lightest] += each.end - each.begin
+    return [tuple(hand) for hand in hands if hand]
+
+
+def _grown(position: Position, ends: LogEnds) -> Position:
+    """New partitions are read from their beginning, with orders above all that were there before."""
+    more = len(ends.end) - len(position.next)
+    if more <= 0:
+        return position
+    beyond = _highest_order(position, ends) if position.next else 0
+    return replace(position, next=position.next + (0,) * more, shift=position.shift + (beyond,) * more)
+
+
+def _made_anew(position: Position, ends: LogEnds) -> Position:
+    """A partition that ends before our position was made anew (or cut): read it from its beginning."""
+    behind = [end is not None and end < at for at, end in zip(position.next, ends.end, strict=False)]
+    if not any(behind):
+        return position
+    beyond = _highest_order(position, ends)
+    nexts, shifts = list(position.next), list(position.shift)
+    for partition, again in enumerate(behind):
+        if again:
+            nexts[partition], shifts[partition] = 0, beyond
+    return replace(position, next=tuple(nexts), shift=tuple(shifts), back=())
+
+
+def _highest_order(position: Position, ends: LogEnds) -> int:
+    return max(
+        max(at, _at(ends.end, partition) or 0) + position.shift[partition]
+        for partition, at in enumerate(position.next)
+    )
+
+
+def _at(items: Sequence[Any], index: int) -> Any:
+    return items[index] if index < len(items) else None
+
+
+def _share(pending: Sequence[int], limit: int) -> list[int]:
+    """All of it, or of each partition its share of what is allowed."""
+    total = sum(pending)
+    if total <= limit:
+        return list(pending)
+    return [min(count, -(-count * limit // total)) for count in pending]
+
+
+def _joined(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
+def _split(text: str) -> tuple[int, ...]:
+    return tuple(map(int, text.split(","))) if text else ()
+
+
+def _span(text: str) -> tuple[int, int]:
+    at, _, end = text.partition("-")
+    return int(at), int(end)

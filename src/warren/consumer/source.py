@@ -1,0 +1,141 @@
+"""Spark data source `consumer_offsets`: the commits of a cluster, from its offsets topic through librdkafka."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from warren.consumer import plan
+from warren.consumer.drain import Drain
+from warren.consumer.framing import framed
+from warren.consumer.plan import LogEnds, Position, Range
+from warren.kafka.batch import decode
+from warren.kafka.brokers import EARLIEST, LATEST, Brokers, UnreachableError, now_ms
+from warren.kafka.client import Property
+from warren.storage import frames
+
+# how long the planner waits for the brokers before it lets the trigger go on without news
+PLAN_TIMEOUT_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsSettings:
+    """How to read one offsets topic; travels to the workers, secrets included, and is never printed."""
+
+    client: Mapping[str, Property]
+    topic: str
+    start_latest: bool
+    backfill: bool
+    # records that one trigger reads at most
+    limit: int
+    # tasks that read at the same time
+    tasks: int
+    # commits of one partition that a window can hold; None: any number, since near commits are merged later
+    per_key: int | None
+    # whether to look at a group at all
+    accepts: Callable[[str], bool]
+    topic_refresh_ms: int
+
+    def __repr__(self) -> str:
+        return f"OffsetsSettings({self.topic})"
+
+
+class ConsumerOffsets(DataSource):
+    """Rows of frames; `settings` is set on a subclass per consumer module, since Spark prints options."""
+
+    settings: OffsetsSettings
+
+    @classmethod
+    def name(cls) -> str:
+        return "consumer_offsets"
+
+    def schema(self) -> str:
+        return frames.ROW
+
+    def streamReader(self, schema: Any) -> OffsetsReader:  # noqa: ARG002, N802 (Spark's names)
+        return OffsetsReader(self.settings)
+
+
+@dataclass
+class Hand(InputPartition):
+    """What one task reads."""
+
+    ranges: tuple[Range, ...]
+    # our clock: everything in it was written between the two
+    after_ms: int
+    before_ms: int
+
+
+class OffsetsReader(DataSourceStreamReader):
+    """Plans fixed ranges in Spark's planner process and reads them in tasks: a range read twice gives the same."""
+
+    def __init__(self, settings: OffsetsSettings) -> None:
+        self._settings = settings
+        self._brokers: Brokers | None = None
+        self._partitions: list[int] = []
+        self._looked_ms = 0
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
+        settings = self._settings
+        return plan.first_position(
+            self._ends(first=True), settings.start_latest, settings.backfill
+        ).to_offset()
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802 (Spark's names)
+        position = Position.from_offset(start)
+        try:
+            ends = self._ends()
+        except UnreachableError as error:
+            return position.without_news(str(error)).to_offset()
+        return plan.advance(position, ends, self._settings.limit).to_offset()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        first, last = Position.from_offset(start), Position.from_offset(end)
+        after_ms = first.asked_ms if first.live else 0
+        hands = plan.dealt(plan.ranges(first, last), self._settings.tasks)
+        return [Hand(hand, after_ms, last.at_ms) for hand in hands]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Hand)
+        settings = self._settings
+        drain = kept_drain(tuple(sorted(settings.client.items())), settings.topic)
+        accepts = lru_cache(maxsize=None)(settings.accepts)
+        for records in drain.records(partition.ranges):
+            decoded = decode(records, accepts)
+            yield framed(decoded, settings.per_key, partition.after_ms, partition.before_ms, len(records))
+
+    def _ends(self, *, first: bool = False) -> LogEnds:
+        """First and next offset of every partition; a partition without an answer is left for the next trigger."""
+        settings = self._settings
+        if self._brokers is None:
+            self._brokers = Brokers(settings.client, PLAN_TIMEOUT_S)
+        asked = now_ms()
+        if not self._partitions or asked - self._looked_ms >= settings.topic_refresh_ms:
+            self._partitions = self._brokers.partitions(settings.topic).get(settings.topic, [])
+            self._looked_ms = asked
+        places = [(settings.topic, number) for number in self._partitions]
+        ends = self._brokers.offsets(places, LATEST)
+        if places and not ends:
+            # perhaps the topic was made again or the brokers moved: look anew before the next trigger
+            self._looked_ms = 0
+            raise UnreachableError(
+                f"No broker of {settings.client['bootstrap.servers']} gave an end of {settings.topic}"
+            )
+        starts = self._brokers.offsets(places, EARLIEST) if first else {}
+        return LogEnds(
+            tuple(starts.get(place) for place in places),
+            tuple(ends.get(place) for place in places),
+            asked,
+            now_ms(),
+        )
+
+
+@lru_cache(maxsize=8)
+def kept_drain(client: tuple[tuple[str, Property], ...], topic: str) -> Drain:
+    """The drain of a topic, kept between triggers in the worker process that Spark reuses."""
+    return Drain(dict(client), topic)

@@ -1,0 +1,153 @@
+"""The engine: a query for each configured cluster, and the latest snapshot of each for the readers."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from warren.cluster.requests import Requests
+from warren.cluster.source import HeadsSettings
+from warren.config.sections import GroupLists, KafkaConsumer
+from warren.consumer.source import OffsetsSettings
+from warren.kafka.brokers import now_ms
+from warren.kafka.client import client_properties
+from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
+from warren.pipeline.session import cores, spark_session
+from warren.snapshot.read_model import ReadModel, RuleSettings
+from warren.storage.bucket import Request, WindowSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import SparkSession
+
+    from warren.config import Settings
+    from warren.snapshot.view import ClusterView
+
+_MS: Final = 1000
+
+
+class Engine:
+    """Implements `warren.httpserver.state.Answers`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._changed = threading.Condition()
+        # cluster: its latest view
+        self._views: dict[str, ClusterView] = {}
+        self._models: dict[str, ReadModel] = {}
+        self._locks: dict[str, threading.Lock] = {}
+        self._queries: dict[str, ClusterQuery] = {}
+
+    def start(self) -> None:
+        """Start Spark and every cluster's query; returns at once, snapshots come as they come."""
+        session = spark_session(self._settings.spark)
+        session.conf.set("spark.sql.shuffle.partitions", str(cores(session)))
+        rules = self._settings.rules
+        for name in self._settings.cluster:
+            judged = RuleSettings(self._settings.window.intervals, rules.allowed_lag, rules.minimum_complete)
+            self._models[name] = ReadModel(name, judged)
+            self._locks[name] = threading.Lock()
+            query = ClusterQuery(session, self._query_settings(session, name), partial(self._take, name))
+            self._queries[name] = query
+            query.start()
+
+    def stop(self) -> None:
+        """End all queries and Spark."""
+        stopping = [threading.Thread(target=query.stop) for query in self._queries.values()]
+        for thread in stopping:
+            thread.start()
+        for thread in stopping:
+            thread.join()
+        spark_session(self._settings.spark).stop()
+
+    def clusters(self) -> list[str]:
+        return sorted(self._settings.cluster)
+
+    def snapshot(self, cluster: str) -> ClusterView | None:
+        return self._views.get(cluster)
+
+    def progress(self, cluster: str) -> Progress:
+        return self._queries[cluster].progress
+
+    def ready(self) -> bool:
+        return all(name in self._views and query.progress.caught_up for name, query in self._queries.items())
+
+    def delete_group(self, cluster: str, group: str) -> None:
+        self._request(cluster, Request(group))
+
+    def delete_topic(self, cluster: str, group: str, topic: str) -> None:
+        self._request(cluster, Request(group, topic))
+
+    def await_view(self, cluster: str, found: Callable[[ClusterView], bool], timeout_s: float) -> ClusterView | None:
+        """The first view that fits, None when the time is up."""
+
+        def fits() -> ClusterView | None:
+            view = self._views.get(cluster)
+            return view if view is not None and found(view) else None
+
+        with self._changed:
+            return self._changed.wait_for(fits, timeout_s)
+
+    def _request(self, cluster: str, request: Request) -> None:
+        if cluster not in self._models:
+            return
+        Requests(self._requests(cluster)).add(request)
+        with self._locks[cluster]:
+            self._models[cluster].hide(request)
+            view = self._views.get(cluster)
+            if view is not None:
+                self._publish(cluster, self._models[cluster].view(view.number, now_ms()))
+
+    def _take(self, cluster: str, batch: int, rows: list[tuple[int, str, bytes]]) -> None:
+        with self._locks[cluster]:
+            model = self._models[cluster]
+            model.take(rows)
+            self._publish(cluster, model.view(batch, now_ms()))
+
+    def _publish(self, cluster: str, view: ClusterView) -> None:
+        with self._changed:
+            self._views[cluster] = view
+            self._changed.notify_all()
+
+    def _requests(self, cluster: str) -> Path:
+        return self._checkpoint(cluster) / "requests"
+
+    def _checkpoint(self, cluster: str) -> Path:
+        return Path(self._settings.spark.checkpoint_dir).absolute() / cluster.replace("/", "%2F")
+
+    def _query_settings(self, session: SparkSession, name: str) -> QuerySettings:
+        settings = self._settings
+        cluster, window = settings.cluster[name], settings.window
+        refresh = cluster.topic_refresh * _MS, cluster.offset_refresh * _MS
+        client = client_properties(settings, cluster.client_profile, cluster.servers)
+        offsets = tuple(
+            OffsetsSettings(
+                client_properties(settings, consumer.client_profile, consumer.servers),
+                consumer.offsets_topic,
+                consumer.start_latest,
+                consumer.backfill_earliest,
+                consumer.max_records_per_trigger,
+                cores(session),
+                None if window.min_distance else window.intervals,
+                partial(_accepts, consumer, window),
+                refresh[0],
+            )
+            for consumer in settings.consumers_of(name).values()
+            if isinstance(consumer, KafkaConsumer)
+        )
+        return QuerySettings(
+            name,
+            HeadsSettings(client, *refresh, self._requests(name)),
+            offsets,
+            WindowSettings(window.intervals, window.min_distance * _MS, window.expire_group * _MS, refresh[1]),
+            self._checkpoint(name) / "query",
+            settings.spark.trigger_interval,
+        )
+
+
+def _accepts(consumer: GroupLists, window: GroupLists, group: str) -> bool:
+    """Both lists must let a group through."""
+    return consumer.accepts(group) and window.accepts(group)

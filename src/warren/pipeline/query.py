@@ -1,0 +1,183 @@
+"""One streaming query per Kafka cluster: its sources, the stateful operator, and what happens after each trigger."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+from pyspark.errors import PySparkException
+
+from warren.cluster.source import BrokerOffsets
+from warren.consumer.source import ConsumerOffsets
+from warren.storage import frames
+from warren.storage.operator import WindowOperator
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+    from warren.cluster.source import HeadsSettings
+    from warren.consumer.source import OffsetsSettings
+    from warren.storage.bucket import WindowSettings
+
+log = structlog.get_logger("warren.pipeline")
+
+# seconds before a query that failed is started again; the last one is repeated
+BACK_OFF_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
+# a query that ran so long without a fault begins with the shortest wait again
+_STEADY_S: Final = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySettings:
+    """Everything that one cluster's query needs."""
+
+    cluster: str
+    heads: HeadsSettings
+    offsets: tuple[OffsetsSettings, ...]
+    window: WindowSettings
+    checkpoint: Path
+    trigger_s: float
+
+
+@dataclass(slots=True)
+class Progress:
+    """How a query is doing; replaced as a whole by its thread, read by anybody."""
+
+    running: bool = False
+    # nothing is left of what was there when the query was started, or caught up since
+    caught_up: bool = False
+    # records still to be read
+    left: int = 0
+    # triggers since the start, and how long the last one took
+    triggers: int = 0
+    trigger_ms: int = 0
+    restarts: int = 0
+    # why the cluster does not answer, or the query failed; empty when all is well
+    error: str = ""
+    # phase: ms, of the last trigger
+    phases: dict[str, int] = field(default_factory=dict)
+
+
+def bucketed(commits: list[DataFrame], heads: DataFrame) -> DataFrame:
+    """All that a cluster has to say, as one stream of frames."""
+    frame = heads
+    for each in commits:
+        frame = frame.unionByName(each)
+    return frame
+
+
+def with_windows(frame: DataFrame, window: WindowSettings) -> DataFrame:
+    """The frames that the readers get: windows that changed, heads, owners."""
+    return frame.groupBy("bucket").transformWithState(WindowOperator(window), frames.ROW, "Update", "None")
+
+
+class ClusterQuery:
+    """Keeps one cluster's query running, in a thread of its own: a cluster that fails disturbs no other."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        settings: QuerySettings,
+        on_batch: Callable[[int, list[tuple[int, str, bytes]]], None],
+    ) -> None:
+        self._session = session
+        self._settings = settings
+        self._on_batch = on_batch
+        self._stopping = threading.Event()
+        self._query: StreamingQuery | None = None
+        self._thread = threading.Thread(target=self._run, name=f"query-{settings.cluster}", daemon=True)
+        self.progress = Progress()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the query after its current trigger, or without it; returns when its thread has ended."""
+        self._stopping.set()
+        query = self._query
+        if query is not None and query.isActive:
+            query.stop()
+        self._thread.join()
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            try:
+                self._query = self._started()
+                self._watch(self._query)
+            except PySparkException as error:
+                self._fail(str(error))
+            if self._stopping.is_set():
+                break
+            failures = 1 if time.monotonic() - began > _STEADY_S else failures + 1
+            wait_s = BACK_OFF_S[min(failures, len(BACK_OFF_S)) - 1]
+            self.progress.restarts += 1
+            log.warning("query will start again", cluster=self._settings.cluster, in_s=wait_s, error=self.progress.error)
+            self._stopping.wait(wait_s)
+
+    def _started(self) -> StreamingQuery:
+        settings, session = self._settings, self._session
+        heads = self._stream(BrokerOffsets, settings.heads, "heads")
+        commits = [
+            self._stream(ConsumerOffsets, each, f"commits_{number}") for number, each in enumerate(settings.offsets)
+        ]
+        windows = with_windows(bucketed(commits, heads), settings.window)
+        writer = (
+            windows.writeStream.outputMode("update")
+            .queryName(f"warren_{_identifier(settings.cluster)}")
+            .option("checkpointLocation", str(settings.checkpoint))
+            .foreachBatch(self._take)
+            .trigger(processingTime=f"{round(settings.trigger_s * 1000)} milliseconds")
+        )
+        session.sparkContext.setLocalProperty("spark.scheduler.pool", settings.cluster)
+        return writer.start()
+
+    def _stream(self, source: type[Any], settings: Any, suffix: str) -> DataFrame:
+        """A stream of a data source that carries its settings in its class: Spark prints options, but not these."""
+        name = f"{source.name()}_{_identifier(self._settings.cluster)}_{suffix}"
+        named = type(source.__name__, (source,), {"settings": settings, "name": classmethod(lambda _: name)})
+        self._session.dataSource.register(named)
+        return self._session.readStream.format(name).load()
+
+    def _take(self, frame: DataFrame, batch: int) -> None:
+        table = frame.toArrow()
+        rows = zip(*(table.column(name).to_pylist() for name in ("bucket", "kind", "payload")), strict=True)
+        self._on_batch(batch, list(rows))
+
+    def _watch(self, query: StreamingQuery) -> None:
+        self.progress.running = True
+        while not query.awaitTermination(0.5):
+            self._note(query)
+        self.progress.running = False
+
+    def _note(self, query: StreamingQuery) -> None:
+        last = query.lastProgress
+        if last is None:
+            return
+        ends = [json.loads(each.endOffset) for each in last.sources if each.endOffset]
+        errors = [end["error"] for end in ends if end.get("error")]
+        progress = self.progress
+        progress.left = sum(end.get("left", 0) for end in ends)
+        progress.caught_up = progress.left == 0
+        progress.triggers = last.batchId + 1
+        progress.phases = dict(last.durationMs)
+        progress.trigger_ms = progress.phases.get("triggerExecution", 0)
+        progress.error = "; ".join(errors)
+
+    def _fail(self, reason: str) -> None:
+        self.progress.running = False
+        self.progress.error = reason.strip().splitlines()[-1] if reason.strip() else "unknown"
+        log.error("query failed", cluster=self._settings.cluster, error=self.progress.error, detail=reason)
+
+
+def _identifier(name: str) -> str:
+    """A name that Spark takes: letters, digits and underscores."""
+    return "".join(char if char.isascii() and char.isalnum() else f"_{ord(char):x}_" for char in name)

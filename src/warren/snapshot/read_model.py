@@ -1,0 +1,309 @@
+"""The read model of one cluster: what the pipeline reports, kept as arrays, and judged into a new view each trigger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import numpy as np
+
+from warren.evaluator.digest import Digest, digest
+from warren.evaluator.groups import roll_up
+from warren.evaluator.rules import judge
+from warren.snapshot.structure import Places, Structure, arranged
+from warren.snapshot.view import ClusterView, WindowArrays
+from warren.storage import frames
+from warren.storage.owners import Owner, read_report
+from warren.storage.windows import EMPTY, UNKNOWN, Windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from warren.storage.bucket import Request
+
+    Ints = NDArray[np.int64]
+    Indices = NDArray[np.int32]
+
+_ENTRIES: Final = ("offset", "timestamp", "observed_at", "lag")
+
+
+class Counts(msgspec.Struct):
+    """What was read in a trigger."""
+
+    records: int = 0
+    denied: int = 0
+    # reason: records
+    skipped: dict[str, int] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSettings:
+    """How windows are judged."""
+
+    intervals: int
+    allowed_lag: int
+    minimum_complete: float
+
+
+@dataclass(slots=True)
+class _Rows:
+    """One bucket's windows. Arrays are replaced, never changed: views hold them."""
+
+    group: Indices
+    place: Indices
+    hidden: NDArray[np.bool_]
+    windows: WindowArrays
+    digest: Digest
+
+
+class ReadModel:
+    """Called from the query's thread only; the views that it gives away are immutable."""
+
+    def __init__(self, cluster: str, rules: RuleSettings) -> None:
+        self._cluster = cluster
+        self._rules = rules
+        # group: its number
+        self._groups: dict[str, int] = {}
+        self._index: dict[tuple[str, int], int] = {}
+        self._topic: list[str] = []
+        self._partition = np.empty(0, dtype=np.int32)
+        # per place
+        self._head, self._tail, self._lowest = (np.empty(0, dtype=np.int64) for _ in range(3))
+        self._there = np.empty(0, dtype=np.bool_)
+        # by bucket: the places of its topic partitions
+        self._bucket_places: list[Ints] = [np.empty(0, dtype=np.int64)] * frames.WINDOW_BUCKETS
+        self._rows = [self._no_rows() for _ in range(frames.WINDOW_BUCKETS)]
+        self._owners: dict[str, list[Owner]] = {}
+        self._topic_names: dict[str, str] = {}
+        self._structure: Structure | None = None
+        self._digest: Digest | None = None
+        self._pairs: tuple[Ints, Ints] | None = None
+        self.counts = Counts()
+        self.error = ""
+
+    def take(self, rows: Iterable[tuple[int, str, bytes]]) -> None:
+        """Take in what a trigger reports."""
+        self.counts = Counts()
+        # heads first: windows point at them
+        for bucket, kind, payload in sorted(rows, key=lambda row: _RANK[row[1]]):
+            match kind:
+                case frames.HEADS:
+                    self._take_heads(bucket, payload)
+                case frames.SAMPLES:
+                    self._take_samples(payload)
+                case frames.WINDOWS:
+                    self._take_windows(bucket, payload)
+                case frames.OWNERS:
+                    changed = read_report(payload)
+                    self._owners = {
+                        group: owners for group, owners in (self._owners | changed).items() if owners
+                    }
+                case frames.SKIPPED:
+                    self._count(msgspec.json.decode(payload, type=Counts))
+
+    def hide(self, request: Request) -> None:
+        """A wish that the pipeline will carry out: do not show these windows until it has."""
+        number = self._groups.get(request.group)
+        for rows in self._rows:
+            hidden = rows.group == number
+            if request.topic is not None:
+                hidden &= np.array([self._topic[place] == request.topic for place in rows.place], dtype=np.bool_)
+            if hidden.any():
+                rows.hidden = rows.hidden | hidden
+                self._structure = None
+
+    def view(self, number: int, now_ms: int) -> ClusterView:
+        """Judge everything as of now."""
+        structure = self._arranged()
+        assert self._digest is not None
+        place = structure.place
+        verdict = judge(
+            self._digest,
+            self._head[place],
+            self._lowest[place],
+            now_ms,
+            self._rules.intervals,
+            self._rules.allowed_lag,
+            self._rules.minimum_complete,
+        )
+        partition_count = self._partition_counts(structure)
+        return ClusterView(
+            self._cluster,
+            number,
+            now_ms,
+            structure,
+            Places(self._index, self._topic, self._partition),
+            self._head.copy(),
+            self._tail.copy(),
+            self._there.copy(),
+            verdict,
+            self._digest.last_offset.copy(),
+            self._digest.last_timestamp.copy(),
+            self._digest.entries.copy(),
+            roll_up(structure.group, len(structure.groups), verdict, partition_count),
+            partition_count,
+            tuple(rows.windows for rows in self._rows),
+            self._owners,
+            self._topic_names,
+        )
+
+    def _take_heads(self, bucket: int, payload: bytes) -> None:
+        batch = frames.unpack(payload)
+        said = frames.words(batch)
+        if "error" in said:
+            self.error = said["error"]
+        if bucket >= frames.WINDOW_BUCKETS:
+            return
+        places = self._places(batch.column("topic").to_pylist(), frames.ints(batch, "partition"))
+        if said["complete"] == "1":
+            self._there[self._bucket_places[bucket]] = False
+            self._bucket_places[bucket] = places
+        self._there[places] = True
+        for held, name in ((self._head, "head"), (self._tail, "tail")):
+            seen = frames.ints(batch, name)
+            held[places] = np.where(seen == UNKNOWN, held[places], seen)
+        ids = batch.column("topic_id").to_pylist()
+        names = {
+            topic_id: self._topic[place]
+            for topic_id, place in zip(ids, places.tolist(), strict=True)
+            if topic_id and self._topic_names.get(topic_id) != self._topic[place]
+        }
+        if names:
+            self._topic_names = self._topic_names | names
+
+    def _take_samples(self, payload: bytes) -> None:
+        batch = frames.unpack(payload)
+        places = self._places(batch.column("topic").to_pylist(), frames.ints(batch, "partition"))
+        self._lowest[places] = frames.ints(batch, "lowest")
+
+    def _take_windows(self, bucket: int, payload: bytes) -> None:
+        batch = frames.unpack(payload)
+        said = frames.words(batch)
+        known, size = int(said["known"]), int(said["rows"])
+        row = frames.ints(batch, "row").astype(np.int64)
+        entries = {name: _table(batch, name) for name in _ENTRIES}
+        held = self._rows[bucket]
+        if known == 0:
+            held = self._no_rows()
+        if size > known or known == 0:
+            new = np.flatnonzero(row >= known)
+            held = self._with_names(held, batch.take(new))
+            self._structure = None
+        held.windows = WindowArrays(
+            *(_replaced(getattr(held.windows, name), size, row, entries[name]) for name in _ENTRIES)
+        )
+        order = np.where(entries["timestamp"] == EMPTY, EMPTY, 0)
+        facts = digest(Windows(**entries, order=order), self._rules.allowed_lag)
+        held.digest = Digest(
+            *(_replaced(old, size, row, new) for old, new in zip(held.digest.arrays(), facts.arrays(), strict=True))
+        )
+        self._rows[bucket] = held
+        if self._structure is not None and self._digest is not None:
+            where = self._structure.where[bucket][row]
+            shown = where >= 0
+            for mine, new in zip(self._digest.arrays(), facts.arrays(), strict=True):
+                mine[where[shown]] = new[shown]
+
+    def _with_names(self, held: _Rows, batch: Any) -> _Rows:
+        group = batch.column("group")
+        # by place in the dictionary
+        numbers = np.array(
+            [self._groups.setdefault(name, len(self._groups)) for name in group.dictionary.to_pylist()],
+            dtype=np.int32,
+        )
+        added = numbers[np.asarray(group.indices)]
+        topic = batch.column("topic").dictionary_decode().to_pylist()
+        place = self._places(topic, frames.ints(batch, "partition")).astype(np.int32)
+        held.group = np.concatenate([held.group, added])
+        held.place = np.concatenate([held.place, place])
+        held.hidden = np.concatenate([held.hidden, np.zeros(len(added), dtype=np.bool_)])
+        return held
+
+    def _places(self, topics: list[str], partitions: Ints) -> Ints:
+        """The places of topic partitions; new ones get one."""
+        before = len(self._topic)
+        found = np.empty(len(topics), dtype=np.int64)
+        fresh = []
+        for at, key in enumerate(zip(topics, partitions.tolist(), strict=True)):
+            place = self._index.get(key)
+            if place is None:
+                place = before + len(fresh)
+                fresh.append(key)
+                self._index[key] = place
+            found[at] = place
+        if fresh:
+            # new list objects: views hold the old ones
+            self._topic = self._topic + [topic for topic, _ in fresh]
+            self._partition = np.concatenate([self._partition, np.array([n for _, n in fresh], dtype=np.int32)])
+            more = np.full(len(fresh), UNKNOWN, dtype=np.int64)
+            self._head, self._tail, self._lowest = (
+                np.concatenate([each, more]) for each in (self._head, self._tail, self._lowest)
+            )
+            self._there = np.concatenate([self._there, np.zeros(len(fresh), dtype=np.bool_)])
+        return found
+
+    def _arranged(self) -> Structure:
+        if self._structure is None:
+            self._structure = arranged(
+                [rows.group for rows in self._rows],
+                [rows.place for rows in self._rows],
+                [rows.hidden for rows in self._rows],
+                list(self._groups),
+                Places(self._index, self._topic, self._partition),
+            )
+            kept = np.concatenate(self._structure.where)
+            everything = Digest.concat([rows.digest for rows in self._rows])
+            order = np.empty(len(self._structure.row), dtype=np.int64)
+            order[kept[kept >= 0]] = np.flatnonzero(kept >= 0)
+            self._digest = everything.take(order)
+            self._pairs = None
+        return self._structure
+
+    def _partition_counts(self, structure: Structure) -> Ints:
+        """Per group: all partitions of the topics that it has committed to."""
+        if self._pairs is None:
+            pairs = np.unique(structure.group << 32 | structure.topic)
+            self._pairs = pairs >> 32, pairs & 0xFFFFFFFF
+        group, topic = self._pairs
+        index = {name: number for number, name in enumerate(structure.topics)}
+        of_topic = Counter(
+            index[name] for name, there in zip(self._topic, self._there.tolist(), strict=True) if there and name in index
+        )
+        widths = np.array([of_topic[number] for number in range(len(structure.topics))], dtype=np.int64)
+        # commits can be on partitions that the brokers have not told of
+        np.maximum.at(widths, structure.topic, structure.partition.astype(np.int64) + 1)
+        return np.bincount(group, weights=widths[topic], minlength=len(structure.groups)).astype(np.int64)
+
+    def _count(self, counts: Counts) -> None:
+        self.counts.records += counts.records
+        self.counts.denied += counts.denied
+        self.counts.skipped = dict(Counter(self.counts.skipped) + Counter(counts.skipped))
+
+    def _no_rows(self) -> _Rows:
+        none = np.empty(0, dtype=np.int32)
+        windows = Windows.empty(0, self._rules.intervals)
+        arrays = WindowArrays(windows.offset, windows.timestamp, windows.observed_at, windows.lag)
+        return _Rows(none, none, np.empty(0, dtype=np.bool_), arrays, digest(windows, 0))
+
+
+# heads before windows, since windows point at topic partitions
+_RANK: Final = {frames.HEADS: 0, frames.SAMPLES: 1, frames.WINDOWS: 2, frames.OWNERS: 3, frames.SKIPPED: 4}
+
+
+def _replaced(old: Any, size: int, rows: Ints, new: Any) -> Any:
+    """A copy of `old`, grown to `size` rows, with these rows replaced."""
+    if len(rows) == size:
+        return new
+    grown = np.empty((size, *old.shape[1:]), dtype=old.dtype)
+    grown[: len(old)] = old
+    grown[rows] = new
+    return grown
+
+
+def _table(batch: Any, name: str) -> Ints:
+    column = batch.column(name)
+    return np.asarray(column.flatten()).reshape(-1, column.type.list_size)

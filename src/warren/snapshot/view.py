@@ -1,0 +1,232 @@
+"""One cluster at one moment: arrays that nobody changes any more, and answers made from them when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warren.evaluator.status import Status
+from warren.snapshot.model import (
+    Entry,
+    GroupStatus,
+    GroupSummary,
+    PartitionDetail,
+    PartitionStatus,
+    TopicPartitionHead,
+)
+from warren.storage.windows import UNKNOWN
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from warren.evaluator.groups import Groups
+    from warren.evaluator.rules import Digest, Verdict
+    from warren.snapshot.structure import Places, Structure
+    from warren.storage.owners import Owner
+
+    Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowArrays:
+    """The entries of one bucket's windows, (rows, intervals) each; EMPTY offsets lead."""
+
+    offset: Ints
+    timestamp: Ints
+    observed_at: Ints
+    lag: Ints
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """Implements `warren.snapshot.model.ClusterSnapshot`."""
+
+    name: str
+    number: int
+    taken_at_ms: int
+    structure: Structure
+    places: Places
+    # per place; UNKNOWN where not known, `there` false where the topic partition is gone
+    head: Ints
+    tail: Ints
+    there: NDArray[np.bool_]
+    # per row of the structure
+    verdict: Verdict
+    last_offset: Ints
+    last_timestamp: Ints
+    # entries a window has
+    entries: Ints
+    # per group
+    rolled: Groups
+    partition_count: Ints
+    # by bucket
+    windows: Sequence[WindowArrays]
+    # group: who has which partition
+    owners: Mapping[str, Sequence[Owner]]
+    # topic id: topic
+    topic_names: Mapping[str, str]
+
+    def topics(self) -> list[str]:
+        return sorted(self._topics)
+
+    def topic(self, topic: str) -> tuple[TopicPartitionHead, ...] | None:
+        places = self._topics.get(topic)
+        if places is None:
+            return None
+        return tuple(TopicPartitionHead(_known(self.head[at]), _known(self.tail[at])) for at in places)
+
+    def consumers_of(self, topic: str) -> list[str]:
+        if topic not in self.structure.topics:
+            return []
+        number = self.structure.topics.index(topic)
+        of_topic = np.unique(self.structure.group[self.structure.topic == number])
+        return [self.structure.groups[index] for index in of_topic]
+
+    def groups(self) -> list[str]:
+        return list(self.structure.groups)
+
+    def summaries(self) -> list[GroupSummary]:
+        begin = self.structure.begin[:-1]
+        newest = np.maximum.reduceat(self.last_timestamp, begin) if len(begin) else begin
+        greatest = self.verdict.current_lag[self.rolled.maxlag] if len(begin) else begin
+        columns = zip(
+            self.structure.groups,
+            self.rolled.status.tolist(),
+            self.rolled.complete.tolist(),
+            self.partition_count.tolist(),
+            self.rolled.totallag.tolist(),
+            greatest.tolist(),
+            newest.tolist(),
+            strict=True,
+        )
+        return [GroupSummary(name, Status(status), *rest) for name, status, *rest in columns]
+
+    def group(self, group: str) -> GroupStatus | None:
+        number = self.structure.index.get(group)
+        if number is None:
+            return None
+        partitions = tuple(
+            status
+            for topic, rows in self._rows_by_topic(number)
+            for status in self._partitions(group, topic, rows)
+        )
+        worst = max(partitions, key=lambda each: each.current_lag, default=None)
+        return GroupStatus(
+            self.name,
+            group,
+            Status(int(self.rolled.status[number])),
+            float(self.rolled.complete[number]),
+            partitions,
+            len(partitions),
+            worst,
+            int(self.rolled.totallag[number]),
+        )
+
+    def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
+        number = self.structure.index.get(group)
+        if number is None:
+            return None
+        owners = self._owners_of(group)
+        found: dict[str, tuple[PartitionDetail, ...]] = {}
+        for topic, rows in self._rows_by_topic(number):
+            by_partition = {int(self.structure.partition[row]): row for row in rows}
+            found[topic] = tuple(
+                PartitionDetail(
+                    self._entries(by_partition[each]) if each in by_partition else (),
+                    *owners.get((topic, each), ("", "")),
+                    int(self.verdict.current_lag[by_partition[each]]) if each in by_partition else 0,
+                )
+                for each in range(self._width(topic, by_partition))
+            )
+        return found
+
+    def columns(self) -> ViewColumns:
+        """All windows at once."""
+        return ViewColumns(self)
+
+    @cached_property
+    def _topics(self) -> dict[str, list[int]]:
+        """Topic: the places of its partitions, by partition number."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for at in np.flatnonzero(self.there).tolist():
+            found.setdefault(self.places.topic[at], []).append((int(self.places.partition[at]), at))
+        return {topic: [at for _, at in sorted(each)] for topic, each in found.items()}
+
+    def _rows_by_topic(self, group: int) -> list[tuple[str, list[int]]]:
+        rows = self.structure.rows(group)
+        found: dict[int, list[int]] = {}
+        for row, topic in zip(range(rows.start, rows.stop), self.structure.topic[rows].tolist(), strict=True):
+            found.setdefault(topic, []).append(row)
+        return [(self.structure.topics[topic], each) for topic, each in found.items()]
+
+    def _width(self, topic: str, by_partition: Mapping[int, Any]) -> int:
+        """A topic's partitions: all that the brokers have, and all that have commits."""
+        return max(len(self._topics.get(topic, ())), max(by_partition, default=-1) + 1)
+
+    def _partitions(self, group: str, topic: str, rows: list[int]) -> list[PartitionStatus]:
+        owners = self._owners_of(group)
+        by_partition = {int(self.structure.partition[row]): row for row in rows}
+        places = self._topics.get(topic, [])
+        found = []
+        for each in range(self._width(topic, by_partition)):
+            row = by_partition.get(each)
+            owner, client_id = owners.get((topic, each), ("", ""))
+            head = _known(self.head[places[each]]) if each < len(places) else None
+            tail = _known(self.tail[places[each]]) if each < len(places) else None
+            if row is None:
+                none = (Status.OK, None, None, 0, 0.0, head, tail)
+                found.append(PartitionStatus(topic, each, owner, client_id, *none))
+                continue
+            entries = [entry for entry in self._entries(row) if entry is not None]
+            found.append(
+                PartitionStatus(
+                    topic,
+                    each,
+                    owner,
+                    client_id,
+                    Status(int(self.verdict.status[row])),
+                    entries[0],
+                    entries[-1],
+                    int(self.verdict.current_lag[row]),
+                    float(self.verdict.complete[row]),
+                    head,
+                    tail,
+                )
+            )
+        return found
+
+    def _entries(self, row: int) -> tuple[Entry | None, ...]:
+        window, at = self.windows[self.structure.bucket[row]], self.structure.row[row]
+        filled = int(self.entries[row])
+        width = window.offset.shape[1]
+        columns = (each[at].tolist() for each in (window.offset, window.timestamp, window.observed_at, window.lag))
+        return tuple(
+            Entry(offset, timestamp, observed_at, None if lag == UNKNOWN else lag) if slot >= width - filled else None
+            for slot, (offset, timestamp, observed_at, lag) in enumerate(zip(*columns, strict=True))
+        )
+
+    def _owners_of(self, group: str) -> dict[tuple[str, int], tuple[str, str]]:
+        """Topic partition: owner and client id."""
+        return {
+            (self.topic_names.get(each.topic, each.topic), each.partition): (each.owner, each.client_id)
+            for each in self.owners.get(group, ())
+        }
+
+
+class ViewColumns:
+    """The windows of a view as columns, sorted by group, topic and partition."""
+
+    def __init__(self, view: ClusterView) -> None:
+        structure = view.structure
+        self.groups, self.topics = structure.groups, structure.topics
+        self.group, self.topic, self.partition = structure.group, structure.topic, structure.partition
+        self.status, self.current_lag = view.verdict.status, view.verdict.current_lag
+        self.complete, self.offset = view.verdict.complete, view.last_offset
+
+
+def _known(offset: Any) -> int | None:
+    return None if offset == UNKNOWN else int(offset)

@@ -1,0 +1,446 @@
+"""The windows and heads of one bucket of topic partitions: pure, everything that happens to them in one trigger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from warren.storage import frames, heads, windows
+from warren.storage.heads import Heads
+from warren.storage.windows import EMPTY, FIELDS, UNKNOWN, Commits, Ints, Mask, Windows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Indices = NDArray[np.int32]
+
+# separates topic and partition in a lookup key; Kafka allows neither NUL in topics nor anything but digits after it
+_NUL: Final = "\0"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSettings:
+    """How windows are kept."""
+
+    intervals: int
+    min_distance_ms: int
+    expire_ms: int
+    # how far apart the head samples are that rule 3 looks at
+    refresh_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class HeadsSeen:
+    """Heads of a bucket's topic partitions as the brokers gave them in this trigger."""
+
+    topic: Any  # pa.StringArray
+    partition: Indices
+    # "" where the brokers have none
+    topic_id: Any  # pa.StringArray
+    # UNKNOWN: the topic partition is there, but nobody could say its head (or tail)
+    head: Ints
+    tail: Ints
+    at_ms: int
+    # every topic partition of the bucket is listed: those that are not do not exist
+    complete: bool
+
+    @classmethod
+    def read(cls, payload: bytes) -> Self:
+        batch = frames.unpack(payload)
+        said = frames.words(batch)
+        return cls(
+            batch.column("topic"),
+            frames.ints(batch, "partition").astype(np.int32),
+            batch.column("topic_id"),
+            frames.ints(batch, "head"),
+            frames.ints(batch, "tail"),
+            int(said["at_ms"]),
+            said["complete"] == "1",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CommitsSeen:
+    """Commits, and tombstones of commits, of a bucket in this trigger."""
+
+    group: Any  # pa.StringArray
+    topic: Any  # pa.StringArray
+    partition: Indices
+    offset: Ints
+    timestamp: Ints
+    observed_at: Ints
+    order: Ints
+    deleted: Mask
+    # by our clock all of them were written after the one and before the other
+    after_ms: int
+    before_ms: int
+
+    @classmethod
+    def read(cls, payload: bytes) -> Self:
+        batch = frames.unpack(payload)
+        said = frames.words(batch)
+        # dictionary-encoded on the way, since names repeat
+        group, topic = (batch.column(name).dictionary_decode() for name in ("group", "topic"))
+        columns = (frames.ints(batch, name) for name in ("offset", "timestamp", "observed_at", "order"))
+        return cls(
+            group,
+            topic,
+            frames.ints(batch, "partition").astype(np.int32),
+            *columns,
+            batch.column("deleted").to_numpy(zero_copy_only=False),
+            int(said["after_ms"]),
+            int(said["before_ms"]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def take(self, kept: Mask) -> CommitsSeen:
+        return replace(
+            self,
+            group=self.group.filter(pa.array(kept)),
+            topic=self.topic.filter(pa.array(kept)),
+            **{name: getattr(self, name)[kept] for name in _COMMIT_ARRAYS},
+        )
+
+
+_COMMIT_ARRAYS: Final = ("partition", "offset", "timestamp", "observed_at", "order", "deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A wish of the API: forget a group, or one topic of it."""
+
+    group: str
+    topic: str | None = None
+
+
+@dataclass(slots=True)
+class Bucket:
+    """Topic partitions, groups, and the windows of the one on the other. Owns its arrays and changes them in place."""
+
+    settings: WindowSettings
+    # topic partitions, in the order in which they came
+    topic: Any
+    partition: Indices
+    topic_id: Any
+    tail: Ints
+    heads: Heads
+    # distinct group names
+    groups: Any
+    # per window: place of its group and of its topic partition
+    group_of: Indices
+    place_of: Indices
+    windows: Windows
+    # rows that changed since the last report; None: rows were removed, so report all
+    touched: list[Ints] | None
+    # windows at the last report
+    reported: int
+
+    @classmethod
+    def empty(cls, settings: WindowSettings) -> Self:
+        none = pa.array([], pa.string())
+        index = np.empty(0, dtype=np.int32)
+        return cls(
+            settings,
+            none,
+            index,
+            none,
+            np.empty(0, dtype=np.int64),
+            Heads.empty(0, settings.intervals),
+            none,
+            index,
+            index,
+            Windows.empty(0, settings.intervals),
+            [],
+            0,
+        )
+
+    def see_heads(self, seen: HeadsSeen) -> None:
+        """Take the heads in; topic partitions that are gone, or are others of the same name, take their windows along."""
+        place = self._places(seen.topic, seen.partition)
+        if seen.complete:
+            there = np.zeros(len(self.partition), dtype=np.bool_)
+            there[place[place != UNKNOWN]] = True
+            if not there.all():
+                self._drop_places(there)
+                place = self._places(seen.topic, seen.partition)
+        self._start_afresh(seen, place)
+        self._add_places(seen.topic, seen.partition, seen.topic_id, place == UNKNOWN)
+        place = self._places(seen.topic, seen.partition)
+        self.tail[place] = np.where(seen.tail == UNKNOWN, self.tail[place], seen.tail)
+        known = seen.head != UNKNOWN
+        first = place[known & (self.heads.newest_at_ms[place] == EMPTY)]
+        heads.sample_into(
+            self.heads, place[known].astype(np.int64), seen.head[known], seen.at_ms, self.settings.refresh_ms
+        )
+        if len(first):
+            self._give_lags(first)
+
+    def forget(self, requests: Sequence[Request]) -> None:
+        """Drop the windows that somebody wants gone."""
+        keep = np.ones(self.windows.rows, dtype=np.bool_)
+        for request in requests:
+            group = _index_in(pa.array([request.group]), self.groups)[0]
+            of_group = self.group_of == group
+            if request.topic is not None:
+                of_group &= equal(self.topic, request.topic)[self.place_of]
+            keep &= ~of_group
+        self._keep(keep)
+
+    def bury(self, group: Any, order: Ints) -> None:
+        """Groups were deleted: their commits before that are gone, later ones stay."""
+        place = _index_in(group, self.groups)
+        for each, at in zip(place[place != UNKNOWN], order[place != UNKNOWN], strict=True):
+            rows = np.flatnonzero(self.group_of == each)
+            self._touch(windows.forget_into(self.windows, rows, np.full(len(rows), at, dtype=np.int64)))
+
+    def see_commits(self, seen: CommitsSeen, now_ms: int, every_topic_known: bool) -> None:
+        """Place commits; those that are too old, or of topic partitions that do not exist, are dropped."""
+        seen = seen.take(seen.deleted | (seen.timestamp >= now_ms - self.settings.expire_ms))
+        place = self._places(seen.topic, seen.partition)
+        if (place == UNKNOWN).any():
+            if every_topic_known:
+                seen, place = seen.take(place != UNKNOWN), place[place != UNKNOWN]
+            else:
+                # no head yet: the windows wait for it
+                self._add_places(seen.topic, seen.partition, None, place == UNKNOWN)
+                place = self._places(seen.topic, seen.partition)
+        if not len(seen):
+            return
+        row = self._rows(seen.group, place, ~seen.deleted)
+        buried = seen.deleted & (row != UNKNOWN)
+        live = ~seen.deleted
+        at = heads.bracket(seen.timestamp[live], seen.after_ms, seen.before_ms)
+        lag = heads.lag_at(heads.head_at(self.heads, place[live].astype(np.int64), at), seen.offset[live])
+        commits = Commits(
+            row[live], seen.offset[live], seen.timestamp[live], seen.observed_at[live], lag, seen.order[live]
+        )
+        if buried.any():
+            graves = row[buried], seen.order[buried]
+            self._touch(windows.forget_into(self.windows, *graves))
+            commits = windows.survivors(commits, *graves)
+        self._touch(windows.place_into(self.windows, commits, self.settings.min_distance_ms))
+
+    def expire(self, now_ms: int) -> None:
+        """Drop windows without a commit, or without one for too long."""
+        self._keep(~windows.expired(self.windows, now_ms, self.settings.expire_ms))
+
+    def _places(self, topic: Any, partition: Indices) -> Indices:
+        """Where topic partitions stand in the bucket, UNKNOWN where they do not."""
+        return _index_in(_place_key(topic, partition), _place_key(self.topic, self.partition))
+
+    def _add_places(self, topic: Any, partition: Indices, topic_id: Any, new: Mask) -> None:
+        if not new.any():
+            return
+        names, numbers = topic.filter(pa.array(new)), partition[new]
+        first = np.unique(
+            np.asarray(_place_key(names, numbers).dictionary_encode().indices), return_index=True
+        )[1]
+        first.sort()
+        index = pa.array(first)
+        ids = pa.array([""] * len(first)) if topic_id is None else topic_id.filter(pa.array(new)).take(index)
+        self.topic = _joined(self.topic, names.take(index))
+        self.partition = np.concatenate([self.partition, numbers[first]])
+        self.topic_id = _joined(self.topic_id, ids)
+        self.tail = np.concatenate([self.tail, np.full(len(first), UNKNOWN, dtype=np.int64)])
+        self.heads = Heads.concat([self.heads, Heads.empty(len(first), self.settings.intervals)])
+
+    def _start_afresh(self, seen: HeadsSeen, place: Indices) -> None:
+        """A topic that was deleted and made again has another id: what is known belongs to the old one."""
+        known = np.flatnonzero(place != UNKNOWN)
+        then = self.topic_id.take(pa.array(place[known]))
+        now = seen.topic_id.take(pa.array(known))
+        # an id that was not to be had says nothing
+        named = pc.and_(pc.not_equal(now, ""), pc.not_equal(then, ""))
+        other = np.asarray(pc.and_(named, pc.not_equal(now, then)))
+        if other.any():
+            again = place[known][other]
+            self._keep(~np.isin(self.place_of, again))
+            for array in self.heads.arrays():
+                array[again] = EMPTY
+            self.tail[again] = UNKNOWN
+        ids = self.topic_id.to_pylist()
+        for index, name in zip(place[known].tolist(), now.to_pylist(), strict=True):
+            ids[index] = name or ids[index]
+        self.topic_id = pa.array(ids, pa.string())
+
+    def _drop_places(self, there: Mask) -> None:
+        self._keep(there[self.place_of])
+        moved = np.cumsum(there, dtype=np.int32) - 1
+        self.place_of = moved[self.place_of].astype(np.int32)
+        self.topic, self.topic_id = (names.filter(pa.array(there)) for names in (self.topic, self.topic_id))
+        self.partition, self.tail = self.partition[there], self.tail[there]
+        self.heads = self.heads.take(np.flatnonzero(there))
+
+    def _give_lags(self, place: Indices) -> None:
+        """Windows that waited for a first head get their lags."""
+        rows = np.flatnonzero(np.isin(self.place_of, place))
+        waiting = (self.windows.lag[rows] == UNKNOWN) & (self.windows.order[rows] != EMPTY)
+        rows = rows[waiting.any(axis=1)]
+        if not len(rows):
+            return
+        head = self.heads.newest_offset[self.place_of[rows]][:, None]
+        held = self.windows.lag[rows]
+        waiting = (held == UNKNOWN) & (self.windows.order[rows] != EMPTY)
+        self.windows.lag[rows] = np.where(waiting, heads.lag_at(head, self.windows.offset[rows]), held)
+        self._touch(rows)
+
+    def _rows(self, group: Any, place: Indices, opens: Mask) -> Ints:
+        """The window of each commit; commits that open one get a new row, others UNKNOWN."""
+        encoded = group.dictionary_encode()
+        names, which = encoded.dictionary, np.asarray(encoded.indices)
+        known = _index_in(names, self.groups)
+        if (known == UNKNOWN).any():
+            self.groups = _joined(self.groups, names.filter(pa.array(known == UNKNOWN)))
+            known = _index_in(names, self.groups)
+        wanted = known[which].astype(np.int64) << 32 | place
+        held = self.group_of.astype(np.int64) << 32 | self.place_of
+        row = _find(held, wanted)
+        new = np.unique(wanted[(row == UNKNOWN) & opens])
+        if len(new):
+            self.group_of = np.concatenate([self.group_of, (new >> 32).astype(np.int32)])
+            self.place_of = np.concatenate([self.place_of, (new & 0xFFFFFFFF).astype(np.int32)])
+            self.windows = Windows.concat([self.windows, Windows.empty(len(new), self.settings.intervals)])
+            row = _find(np.concatenate([held, new]), wanted)
+        return row
+
+    def _touch(self, rows: Ints) -> None:
+        if self.touched is not None and len(rows):
+            self.touched.append(rows)
+
+    def _keep(self, keep: Mask) -> None:
+        """Drop the other windows, and groups that have none left."""
+        if keep.all():
+            return
+        used, self.group_of = np.unique(self.group_of[keep], return_inverse=True)
+        self.group_of = self.group_of.astype(np.int32)
+        self.groups = self.groups.take(pa.array(used))
+        self.place_of = self.place_of[keep]
+        self.windows = self.windows.take(keep)
+        self.touched = None
+
+
+def _place_key(topic: Any, partition: Indices) -> Any:
+    return pc.binary_join_element_wise(topic, pa.array(partition).cast(pa.string()), _NUL)
+
+
+def _index_in(values: Any, among: Any) -> Indices:
+    """Where each value stands among others, UNKNOWN where it does not."""
+    found = pc.fill_null(pc.index_in(values, value_set=among), UNKNOWN)
+    return np.asarray(found, dtype=np.int32)
+
+
+def _find(held: Ints, wanted: Ints) -> Ints:
+    """The place of each wanted number in an unsorted array without repetition, UNKNOWN where it is not in it."""
+    if not len(held):
+        return np.full(len(wanted), UNKNOWN, dtype=np.int64)
+    order = np.argsort(held, kind="stable")
+    at = np.minimum(np.searchsorted(held, wanted, sorter=order), len(held) - 1)
+    row = order[at]
+    return np.where(held[row] == wanted, row, UNKNOWN)
+
+
+def _joined(first: Any, second: Any) -> Any:
+    return pa.concat_arrays([first, second.cast(pa.string())])
+
+
+def equal(names: Any, name: str) -> Mask:
+    """Which of the names are this one."""
+    return np.asarray(pc.equal(names, name), dtype=np.bool_)
+
+
+# what a bucket's saved state is written as; raised whenever that changes
+STATE_VERSION: Final = 1
+
+
+def save(bucket: Bucket) -> tuple[int, bytes, bytes]:
+    """The bucket as a state row: version, topic partitions, windows."""
+    places = {
+        "topic": bucket.topic,
+        "partition": bucket.partition,
+        "topic_id": bucket.topic_id,
+        "tail": bucket.tail,
+        "newest_offset": bucket.heads.newest_offset,
+        "newest_at_ms": bucket.heads.newest_at_ms,
+        "ring_offset": _lists(bucket.heads.ring_offset),
+        "ring_at_ms": _lists(bucket.heads.ring_at_ms),
+    }
+    rows = {
+        "group": pa.DictionaryArray.from_arrays(pa.array(bucket.group_of), bucket.groups),
+        "place": bucket.place_of,
+    } | {name: _lists(getattr(bucket.windows, name)) for name in FIELDS}
+    intervals = {"intervals": str(bucket.settings.intervals)}
+    return STATE_VERSION, frames.pack(places, intervals), frames.pack(rows)
+
+
+def load(settings: WindowSettings, places: bytes, rows: bytes) -> Bucket:
+    """The bucket that was saved; windows of another length are cut or widened to the length wanted now."""
+    held, windows_held = frames.unpack(places), frames.unpack(rows)
+    group = windows_held.column("group")
+    bucket = Bucket(
+        settings,
+        held.column("topic"),
+        frames.ints(held, "partition"),
+        held.column("topic_id"),
+        frames.ints(held, "tail").copy(),
+        Heads(
+            _table(held, "ring_offset", settings.intervals),
+            _table(held, "ring_at_ms", settings.intervals),
+            frames.ints(held, "newest_offset").copy(),
+            frames.ints(held, "newest_at_ms").copy(),
+        ),
+        group.dictionary,
+        np.asarray(group.indices),
+        np.asarray(windows_held.column("place")),
+        Windows(*(_table(windows_held, name, settings.intervals) for name in FIELDS)),
+        [],
+        len(windows_held),
+    )
+    return bucket
+
+
+def _lists(table: Ints) -> Any:
+    return pa.FixedSizeListArray.from_arrays(pa.array(table.ravel()), table.shape[1])
+
+
+def _table(batch: Any, name: str, intervals: int) -> Ints:
+    """A column of lists as a writable table of the wanted width, right-aligned."""
+    column = batch.column(name)
+    width = column.type.list_size
+    table: Ints = np.asarray(column.flatten()).reshape(-1, width)
+    if width == intervals:
+        return table.copy()
+    fitted = np.full((len(table), intervals), EMPTY, dtype=np.int64)
+    shared = min(width, intervals)
+    fitted[:, intervals - shared :] = table[:, width - shared :]
+    return fitted
+
+
+def report(bucket: Bucket, full: bool) -> bytes | None:
+    """What the readers must learn: windows that changed (or all), and names of those that are new. None: nothing."""
+    if full or bucket.touched is None:
+        rows, known = np.arange(bucket.windows.rows), 0
+    else:
+        known = bucket.reported
+        added = np.arange(known, bucket.windows.rows)
+        rows = np.unique(np.concatenate([*bucket.touched, added]))
+        if not len(rows):
+            return None
+    changed = bucket.windows.take(rows)
+    new = rows >= known
+    names = pa.DictionaryArray.from_arrays(pa.array(bucket.group_of[rows], mask=~new), bucket.groups)
+    topic = bucket.topic.take(pa.array(bucket.place_of[rows], mask=~new)).dictionary_encode()
+    columns = {
+        "row": rows.astype(np.int32),
+        "group": names,
+        "topic": topic,
+        "partition": bucket.partition[bucket.place_of[rows]],
+    } | {name: _lists(getattr(changed, name)) for name in FIELDS if name != "order"}
+    return frames.pack(columns, {"known": str(known), "rows": str(bucket.windows.rows)})

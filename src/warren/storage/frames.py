@@ -1,0 +1,83 @@
+"""Frames: what travels between the rooms, so that Spark moves few fat rows.
+
+A row is (bucket, kind, payload): one bucket's share of a batch in Arrow's format. Topic partitions and their
+windows live in the first buckets, by hash of topic and partition; the owners of a group's partitions live in the buckets after those, by hash of the group.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ROW: Final = "bucket int, kind string, payload binary"
+
+# many enough to spread one million windows over the cores of a cluster, few enough to be cheap when idle
+WINDOW_BUCKETS: Final = 64
+OWNER_BUCKETS: Final = 4
+
+# kinds of frames on the way in …
+COMMITS: Final = "commits"
+HEADS: Final = "heads"
+TOMBSTONES: Final = "tombstones"
+REQUESTS: Final = "requests"
+GROUPS: Final = "groups"
+SKIPPED: Final = "skipped"
+# … and on the way out (heads and skipped go through)
+WINDOWS: Final = "windows"
+SAMPLES: Final = "samples"
+OWNERS: Final = "owners"
+
+# spreads neighbouring partitions of one topic (Knuth's multiplier)
+_SPREAD: Final = 2654435761
+
+
+def bucket_of(topic: pa.StringArray, partition: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+    """The bucket of each topic partition: the same on every machine and in every run."""
+    encoded = topic.dictionary_encode()
+    # by topic: topics repeat, so each is hashed once
+    hashes = np.fromiter(
+        (zlib.crc32(name.encode()) * _SPREAD for name in encoded.dictionary.to_pylist()),
+        dtype=np.uint64,
+        count=len(encoded.dictionary),
+    )
+    mixed = hashes[np.asarray(encoded.indices)] + partition.astype(np.uint64) * np.uint64(_SPREAD)
+    return ((mixed >> np.uint64(7)) % np.uint64(WINDOW_BUCKETS)).astype(np.int32)
+
+
+def owner_bucket_of(group: str) -> int:
+    """The bucket of a group's owners."""
+    return WINDOW_BUCKETS + zlib.crc32(group.encode()) % OWNER_BUCKETS
+
+
+def pack(columns: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> bytes:
+    """Columns (Arrow or numpy arrays, all of one length) and a few words about them, as bytes."""
+    batch = pa.record_batch(dict(columns)) if columns else pa.record_batch({}, schema=pa.schema([]))
+    if metadata:
+        batch = batch.replace_schema_metadata(metadata)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def unpack(payload: bytes) -> pa.RecordBatch:
+    """The record batch that `pack` packed; its arrays are views on the payload."""
+    with pa.ipc.open_stream(payload) as reader:
+        return reader.read_next_batch()
+
+
+def words(batch: pa.RecordBatch) -> dict[str, str]:
+    """The metadata that went with a frame."""
+    return {key.decode(): value.decode() for key, value in (batch.schema.metadata or {}).items()}
+
+
+def ints(batch: pa.RecordBatch, name: str) -> NDArray[np.int64]:
+    """An integer column without nulls as a (read-only) array."""
+    return batch.column(name).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

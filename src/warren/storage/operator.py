@@ -1,0 +1,147 @@
+"""The stateful operator: a thin shell that keeps each bucket in Spark's state store and lets the pure core change it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import numpy as np
+from pyspark.sql import Row
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+from warren.errors import WarrenError
+from warren.kafka.groups import GroupRecord
+from warren.storage import bucket as core
+from warren.storage import frames, heads
+from warren.storage.bucket import Bucket, CommitsSeen, HeadsSeen, Request, WindowSettings
+from warren.storage.owners import STATE_VERSION as OWNERS_VERSION
+from warren.storage.owners import OwnerBook
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
+
+# the frames of one bucket in one trigger: kind: payloads
+Frames = dict[str, list[bytes]]
+
+STATE: Final = "version int, first binary, second binary"
+
+# frames that the readers get as they are
+_PASSED_ON: Final = (frames.HEADS, frames.SKIPPED)
+
+
+class StateVersionError(WarrenError):
+    """The checkpoint was written by a program that kept its state in another way."""
+
+
+class WindowOperator(StatefulProcessor):
+    """Called by Spark once per bucket with news; reads the state only when the news concern it."""
+
+    def __init__(self, settings: WindowSettings) -> None:
+        self._settings = settings
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._state = handle.getValueState("bucket", STATE)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803 (Spark's names)
+        (number,) = key
+        news: Frames = defaultdict(list)
+        for row in rows:
+            news[row.kind].append(row.payload)
+        changes = self._owners(news) if number >= frames.WINDOW_BUCKETS else self._windows(news)
+        passed = ((kind, payload) for kind in _PASSED_ON for payload in news[kind])
+        for kind, payload in (*passed, *changes):
+            yield Row(bucket=number, kind=kind, payload=payload)
+
+    def close(self) -> None:
+        """Nothing is held open between buckets."""
+
+    def _windows(self, news: Frames) -> Iterator[tuple[str, bytes]]:
+        said = frames.words(frames.unpack(news[frames.HEADS][-1])) if news[frames.HEADS] else {}
+        full = said.get("full") == "1"
+        if not full and said.get("sample") != "1" and not _concern_windows(news):
+            return
+        held = self._load()
+        bucket = Bucket.empty(self._settings) if held is None else core.load(self._settings, *held)
+        follow(bucket, news)
+        self._state.update(core.save(bucket))
+        yield frames.SAMPLES, _samples(bucket)
+        payload = core.report(bucket, full)
+        if payload is not None:
+            yield frames.WINDOWS, payload
+
+    def _owners(self, news: Frames) -> Iterator[tuple[str, bytes]]:
+        full = any(frames.words(frames.unpack(each)).get("full") == "1" for each in news[frames.HEADS])
+        if not full and not news[frames.GROUPS] and not news[frames.REQUESTS]:
+            return
+        held = self._load(OWNERS_VERSION)
+        book = OwnerBook() if held is None else OwnerBook.load(held[0])
+        seen: set[str] = set()
+        for payload in news[frames.GROUPS]:
+            seen |= book.see(msgspec.msgpack.decode(payload, type=list[GroupRecord]))
+        seen |= book.forget(each.group for each in _requests(news) if each.topic is None)
+        if seen:
+            self._state.update(book.save())
+        if seen or full:
+            yield frames.OWNERS, book.report(book.groups.keys() | seen if full else seen)
+
+    def _load(self, version: int = core.STATE_VERSION) -> tuple[bytes, bytes] | None:
+        if not self._state.exists():
+            return None
+        found, first, second = self._state.get()
+        if found != version:
+            raise StateVersionError(
+                f"The checkpoint holds windows in format {found}, this version of Warren reads format {version}: "
+                "start the version that wrote it, or remove the checkpoint directory to begin afresh."
+            )
+        return bytes(first), bytes(second)
+
+
+def follow(bucket: Bucket, news: Frames) -> None:
+    """Everything that one trigger does to a bucket, in its order: heads, farewells, commits, age."""
+    seen = [HeadsSeen.read(payload) for payload in news[frames.HEADS]]
+    arrivals = [CommitsSeen.read(payload) for payload in news[frames.COMMITS]]
+    for each in seen:
+        bucket.see_heads(each)
+    now_ms = max([each.at_ms for each in seen] + [each.before_ms for each in arrivals], default=0)
+    requests = _requests(news)
+    if requests:
+        bucket.forget(requests)
+    graves = [frames.unpack(payload) for payload in news[frames.TOMBSTONES]]
+    for grave in graves:
+        bucket.bury(grave.column("group"), frames.ints(grave, "order"))
+    complete = any(each.complete for each in seen)
+    for arrival in arrivals:
+        bucket.see_commits(_outliving(arrival, graves), now_ms, complete)
+    bucket.expire(now_ms)
+
+
+def _outliving(arrival: CommitsSeen, graves: list[Any]) -> CommitsSeen:
+    """The commits that no deletion of their group in the same trigger follows."""
+    for grave in graves:
+        buried = np.zeros(len(arrival), dtype=np.bool_)
+        for group, order in zip(grave.column("group").to_pylist(), frames.ints(grave, "order"), strict=True):
+            buried |= core.equal(arrival.group, group) & (arrival.order < order)
+        if buried.any():
+            arrival = arrival.take(~buried)
+    return arrival
+
+
+def _concern_windows(news: Frames) -> bool:
+    return any(news[kind] for kind in (frames.COMMITS, frames.TOMBSTONES, frames.REQUESTS))
+
+
+def _requests(news: Frames) -> list[Request]:
+    return [
+        request
+        for payload in news[frames.REQUESTS]
+        for request in msgspec.json.decode(payload, type=list[Request])
+    ]
+
+
+def _samples(bucket: Bucket) -> bytes:
+    """For the readers: the lowest head sample of each topic partition, which rule 3 asks for."""
+    return frames.pack(
+        {"topic": bucket.topic, "partition": bucket.partition, "lowest": heads.lowest(bucket.heads)}
+    )

@@ -1,0 +1,147 @@
+"""Who holds which partition of a group, from the group's own records: pure, for all groups of one bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from warren.kafka.groups import (
+    ClassicGroup,
+    ConsumerGroup,
+    ConsumerMember,
+    CurrentAssignment,
+    GroupDeleted,
+    GroupRecord,
+    MemberDeleted,
+)
+
+STATE_VERSION: Final = 1
+
+# who is gone is remembered by its order while older records may still come in; of so many at most
+_REMEMBERED: Final = 10_000
+
+
+class Owner(msgspec.Struct, frozen=True, array_like=True):
+    """One partition and who has it. The topic is a name, or an id where the group's protocol speaks in ids."""
+
+    topic: str
+    partition: int
+    owner: str
+    client_id: str
+
+
+class Member(msgspec.Struct, array_like=True):
+    """What is known of a member so far; the newer protocol tells it in two records."""
+
+    client_id: str = ""
+    client_host: str = ""
+    # topic name or id: partitions
+    held: dict[str, tuple[int, ...]] = {}
+
+
+class GroupOwners(msgspec.Struct, array_like=True):
+    """One group's members, and the order of the newest record of each thing that records speak of."""
+
+    # member id: member
+    members: dict[str, Member] = {}
+    # "group", "member ID" or "holds ID": order
+    newest: dict[str, int] = {}
+
+    def owners(self) -> list[Owner]:
+        """The partitions that somebody has."""
+        return [
+            Owner(topic, partition, member.client_host, member.client_id)
+            for member in self.members.values()
+            for topic, partitions in member.held.items()
+            for partition in partitions
+        ]
+
+
+class OwnerBook:
+    """The owners of every group of a bucket."""
+
+    def __init__(self, groups: dict[str, GroupOwners] | None = None) -> None:
+        # group: its owners
+        self.groups = groups or {}
+
+    def see(self, records: Iterable[GroupRecord]) -> set[str]:
+        """Take records in; returns the groups of which they spoke."""
+        seen = set()
+        for record in records:
+            group = self.groups.setdefault(record.group, GroupOwners())
+            if _is_news(group, record):
+                _take(group, record)
+            if len(group.newest) > _REMEMBERED:
+                kept = sorted(group.newest.items(), key=lambda item: item[1])[_REMEMBERED // 2 :]
+                group.newest = dict(kept)
+            seen.add(record.group)
+        return seen
+
+    def forget(self, groups: Iterable[str]) -> set[str]:
+        """Somebody wants these groups gone."""
+        return {group for group in groups if self.groups.pop(group, None) is not None}
+
+    def save(self) -> tuple[int, bytes, bytes]:
+        """The book as a state row."""
+        return STATE_VERSION, msgspec.msgpack.encode(self.groups), b""
+
+    @classmethod
+    def load(cls, payload: bytes) -> OwnerBook:
+        return cls(msgspec.msgpack.decode(payload, type=dict[str, GroupOwners]))
+
+    def report(self, groups: Iterable[str]) -> bytes:
+        """For the readers: group: its owners; empty for a group that has none any more."""
+        found = {name: self.groups[name].owners() if name in self.groups else [] for name in groups}
+        return msgspec.msgpack.encode(found)
+
+
+def read_report(payload: bytes) -> dict[str, list[Owner]]:
+    """What `OwnerBook.report` wrote."""
+    return msgspec.msgpack.decode(payload, type=dict[str, list[Owner]])
+
+
+def _subject(record: GroupRecord) -> str:
+    match record:
+        case ConsumerMember() | MemberDeleted():
+            return f"member {record.member_id}"
+        case CurrentAssignment():
+            return f"holds {record.member_id}"
+        case _:
+            return "group"
+
+
+def _is_news(group: GroupOwners, record: GroupRecord) -> bool:
+    """Records can come out of order when history is read after the present: the higher order is right."""
+    subject = _subject(record)
+    if record.order <= group.newest.get(subject, -1):
+        return False
+    # what a member had before its group was deleted or rebalanced anew is over
+    if subject != "group" and record.order <= group.newest.get("over", -1):
+        return False
+    group.newest[subject] = record.order
+    return True
+
+
+def _take(group: GroupOwners, record: GroupRecord) -> None:
+    match record:
+        case ClassicGroup():
+            group.members = {
+                each.member_id: Member(each.client_id, each.client_host, each.assignment)
+                for each in record.members
+            }
+            group.newest["over"] = record.order
+        case ConsumerMember():
+            member = group.members.setdefault(record.member_id, Member())
+            member.client_id, member.client_host = record.client_id, record.client_host
+        case CurrentAssignment():
+            if record.partitions or record.member_id in group.members:
+                group.members.setdefault(record.member_id, Member()).held = record.partitions
+        case MemberDeleted():
+            group.members.pop(record.member_id, None)
+        case GroupDeleted():
+            group.members = {}
+            group.newest = {"group": record.order, "over": record.order}
+        case ConsumerGroup():
+            pass
