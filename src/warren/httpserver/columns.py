@@ -9,11 +9,15 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from warren.evaluator.status import Status
 from warren.snapshot.model import ClusterSnapshot
 
 
 class Columns(Protocol):
-    """All windows of a cluster, one row each, sorted by group, topic and partition."""
+    """All windows of a cluster, one row each, sorted by group, topic and partition.
+
+    Partitions that a group never committed on may be rows or not.
+    """
 
     @property
     def groups(self) -> Sequence[str]:
@@ -67,8 +71,34 @@ class GatheredColumns:
 
 
 def columns_of(snapshot: ClusterSnapshot) -> Columns:
-    """The snapshot's own columns where it has them."""
-    return snapshot.columns() if isinstance(snapshot, HasColumns) else _gathered(snapshot)
+    """A row for every partition of every topic that a group reads; the snapshot's own where it has them."""
+    columns = snapshot.columns() if isinstance(snapshot, HasColumns) else _gathered(snapshot)
+    return _filled_up(columns, [len(snapshot.topic(topic) or ()) for topic in columns.topics])
+
+
+def _filled_up(columns: Columns, widths: Sequence[int]) -> Columns:
+    """With the partitions that a group never committed on; `widths`: partitions of each topic."""
+    if len(columns.group) == 0:
+        return columns
+    pair = columns.group.astype(np.int64) * len(widths) + columns.topic
+    width = np.array(widths, dtype=np.int64)[columns.topic]
+    # per group and topic: its first row, its rows, and how many of those the brokers still have
+    begin = np.flatnonzero(np.diff(pair, prepend=-1))
+    rows = np.diff(begin, append=len(pair))
+    there = np.add.reduceat((columns.partition < width).astype(np.int64), begin)
+    short = np.flatnonzero(there < width[begin])
+    added = [
+        (columns.group[first], columns.topic[first], number, Status.OK, 0, -1)
+        for first, count in zip(begin[short].tolist(), rows[short].tolist(), strict=True)
+        for number in sorted({*range(width[first])} - {*columns.partition[first : first + count].tolist()})
+    ]
+    if not added:
+        return columns
+    own = (columns.group, columns.topic, columns.partition)
+    judged = (columns.status, columns.current_lag, columns.offset)
+    more = np.array(added, dtype=np.int64).T
+    whole = [np.concatenate(both) for both in zip((*own, *judged), more, strict=True)]
+    return GatheredColumns(columns.groups, columns.topics, *whole)
 
 
 def _gathered(snapshot: ClusterSnapshot) -> GatheredColumns:

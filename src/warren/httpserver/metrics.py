@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import compress
-from operator import add, is_
+from itertools import chain, compress
+from operator import is_
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -83,13 +83,16 @@ def render(snapshots: Sequence[ClusterSnapshot]) -> Iterator[bytes]:
 
 
 def _text(family: Family, parts: Sequence[_Series]) -> bytes:
-    lines = [line for labels, values in parts for line in map(add, labels, map(str, values))]
-    if not lines:
+    labels = list(chain.from_iterable(part[0] for part in parts))
+    if not labels:
         return b""
-    lines[0] = family.head + family.name + lines[0]
-    lines.append("")
-    # every line but the last is followed by the name of the next one
-    return f"\n{family.name}".join(lines)[: -len(family.name)].encode(errors="replace")
+    # name, labels, value of each line in turn: one join of three lists is quicker than a string per line
+    pieces = [f"\n{family.name}"] * (3 * len(labels))
+    pieces[0] = family.head + family.name
+    pieces[1::3] = labels
+    pieces[2::3] = map(str, chain.from_iterable(part[1] for part in parts))
+    pieces.append("\n")
+    return "".join(pieces).encode(errors="replace")
 
 
 class _Cluster:

@@ -286,6 +286,34 @@ def test_a_snapshots_own_columns_are_used() -> None:
     assert [labels for name, labels in ours if name == "burrow_kafka_consumer_current_offset"] == [there]
 
 
+def test_partitions_that_columns_leave_out_are_filled_in() -> None:
+    """As Burrow has them: a lag of 0 for each partition of a topic that the group reads."""
+    own = GatheredColumns(
+        groups=["a", "b"],
+        topics=["t", "u"],
+        group=np.array([0, 0, 1]),
+        topic=np.array([0, 1, 1], np.int32),
+        partition=np.array([1, 0, 7]),
+        status=np.array([4, 1, 1], np.int8),
+        current_lag=np.array([10, 20, 30]),
+        offset=np.array([5, 6, 7]),
+    )
+    heads = {"t": (TopicPartitionHead(9, 0),) * 3, "u": (TopicPartitionHead(9, 0),), "other": ()}
+    lags = {
+        (label["consumer_group"], label["topic"], label["partition"]): value
+        for (name, labels), value in series_of(rendered(ColumnSnapshot(own=own, heads=heads))).items()
+        if name == "burrow_kafka_consumer_partition_lag" and (label := dict(labels))
+    }
+    assert lags == {
+        ("a", "t", "0"): 0,
+        ("a", "t", "1"): 10,
+        ("a", "t", "2"): 0,
+        ("a", "u", "0"): 20,
+        ("b", "u", "7"): 30,
+        ("b", "u", "0"): 0,
+    }
+
+
 def test_gathered_columns_say_what_the_groups_say() -> None:
     columns = columns_of(usual_snapshot())
     rows = [
