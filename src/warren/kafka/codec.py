@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 from warren.errors import WarrenError
@@ -14,7 +16,6 @@ from warren.kafka.schema import (
     Array,
     Blob,
     Fault,
-    Field,
     Scalar,
     Schema,
     Struct,
@@ -57,10 +58,9 @@ def decode(schema: Schema, data: bytes) -> Message:
     layout = schema.layout(version)
     if layout is None:
         return Message(version, known=False)
-    reader = _Reader(data, _VERSION.size, len(data), layout, schema.flexible(layout))
     fields: dict[str, Value] = {}
     try:
-        reader.struct(schema.body, fields)
+        _filler(schema, layout)(data, _VERSION.size, len(data), fields)
     except _BrokenError as broken:
         return Message(version, fields, broken.fault)
     return Message(version, fields)
@@ -77,134 +77,206 @@ def encode(schema: Schema, version: int, fields: dict[str, Value]) -> bytes:
     return bytes(writer.out)
 
 
-class _Reader:
-    """A position in a message; no read goes beyond its end."""
+# Readers are made once per message and version, so that none asks a question twice. Each takes the bytes,
+# a position and the end, and gives a value and the position after it; none looks beyond the end.
+_Read = Callable[[bytes, int, int], tuple[Value, int]]
+# These put fields into a dict, or so many items into a list, one by one: a fault leaves what came before it.
+_Fill = Callable[[bytes, int, int, dict[str, Value]], int]
+_Gather = Callable[[bytes, int, int, int, list[Value]], int]
 
-    __slots__ = ("data", "end", "flexible", "pos", "version")
 
-    def __init__(self, data: bytes, pos: int, end: int, version: int, flexible: bool) -> None:
-        self.data = data
-        self.pos = pos
-        self.end = end
-        self.version = version
-        self.flexible = flexible
+@cache
+def _filler(schema: Schema, version: int) -> _Fill:
+    return _fields(schema.body, version, schema.flexible(version))
 
-    def struct(self, kind: Struct, fields: dict[str, Value]) -> None:
-        """Fill `fields` one by one, so that a fault leaves what was read before it."""
-        tagged: dict[int, Field] = {}
-        for each in kind.fields:
-            if not each.present(self.version):
-                continue
-            if each.tag is not None:
-                tagged[each.tag] = each
-                fields[each.name] = each.default
-            elif isinstance(each.type, Array):
-                count = self._count(each.type)
-                if count is None and each.nullable(self.version):
-                    fields[each.name] = None
-                else:
-                    items = fields[each.name] = []
-                    self._items(each.type.of, count or 0, items)
+
+def _fields(kind: Struct, version: int, flexible: bool) -> _Fill:
+    plain: list[tuple[str, _Read, _Gather | None, bool]] = []
+    tagged: dict[int, tuple[str, _Read]] = {}
+    defaults: dict[str, Value] = {}
+    for each in kind.fields:
+        nullable = each.nullable(version)
+        if not each.present(version):
+            continue
+        if each.tag is not None:
+            tagged[each.tag] = each.name, _value(each.type, version, flexible, nullable)
+            defaults[each.name] = each.default
+        elif isinstance(each.type, Array):
+            gather = _items(each.type.of, version, flexible)
+            plain.append((each.name, _length(INT32, flexible), gather, nullable))
+        else:
+            plain.append((each.name, _value(each.type, version, flexible, nullable), None, nullable))
+
+    def fill(data: bytes, pos: int, end: int, fields: dict[str, Value]) -> int:
+        for name, read, gather, nullable in plain:
+            value, pos = read(data, pos, end)
+            if gather is None or (value is None and nullable):
+                fields[name] = value
             else:
-                fields[each.name] = self._value(each.type, each.nullable(self.version))
-        if self.flexible:
-            self._tail(tagged, fields)
+                items = fields[name] = []
+                pos = gather(data, pos, end, value or 0, items)
+        if flexible:
+            fields.update(defaults)
+            pos = _tail(data, pos, end, tagged, fields)
+        return pos
 
-    def _tail(self, tagged: dict[int, Field], fields: dict[str, Value]) -> None:
-        for _ in range(self._bounded(self._varint(), 2)):
-            tag = self._varint()
-            size = self._bounded(self._varint(), 1)
-            known = tagged.get(tag)
-            if known is not None:
-                inner = _Reader(self.data, self.pos, self.pos + size, self.version, self.flexible)
-                fields[known.name] = inner.value(known.type, known.nullable(self.version))
-            self.pos += size
+    return fill
 
-    def value(self, kind: Type, nullable: bool) -> Value:
-        """One value; null reads as empty where the definition knows no null."""
-        if isinstance(kind, Array):
-            count = self._count(kind)
-            if count is None and nullable:
-                return None
-            items: list[Value] = []
-            self._items(kind.of, count or 0, items)
-            return items
-        return self._value(kind, nullable)
 
-    def _value(self, kind: Type, nullable: bool) -> Value:
-        if isinstance(kind, Scalar):
-            (value,) = struct.unpack_from(f">{kind.code}", self.data, self._step(kind.size))
-            return value
-        if isinstance(kind, Struct):
-            if nullable and self._int(INT8) < 0:
-                return None
-            fields: dict[str, Value] = {}
-            self.struct(kind, fields)
-            return fields
-        size = self._length(INT16 if isinstance(kind, Text) else INT32)
-        if size is None:
-            if nullable:
-                return None
-            size = 0
-        start = self._step(size)
-        raw = self.data[start : start + size]
-        return raw.decode("utf-8", "replace") if isinstance(kind, Text) else raw
+def _tail(
+    data: bytes, pos: int, end: int, tagged: dict[int, tuple[str, _Read]], fields: dict[str, Value]
+) -> int:
+    """The tagged fields of a struct; those that are not known are let be."""
+    count, pos = _varint(data, pos, end)
+    for _ in range(_bounded(count, 2, pos, end)):
+        tag, pos = _varint(data, pos, end)
+        size, pos = _varint(data, pos, end)
+        after = pos + _bounded(size, 1, pos, end)
+        if tag in tagged:
+            name, read = tagged[tag]
+            fields[name], _ = read(data, pos, after)
+        pos = after
+    return pos
 
-    def _items(self, kind: Type, count: int, items: list[Value]) -> None:
-        if isinstance(kind, Scalar):
-            start = self._step(count * kind.size)
-            items += (each for (each,) in struct.iter_unpack(f">{kind.code}", self.data[start : self.pos]))
-            return
-        for _ in range(count):
-            item = self.value(kind, nullable=False)
-            items.append(item)
 
-    def _count(self, kind: Array) -> int | None:
-        count = self._length(INT32)
-        return None if count is None else self._bounded(count, _least(kind.of))
+def _value(kind: Type, version: int, flexible: bool, nullable: bool) -> _Read:
+    """A reader of one value; null reads as empty where the definition knows no null."""
+    if isinstance(kind, Scalar):
+        return _scalar(kind)
+    if isinstance(kind, Text):
+        return _text(flexible, None if nullable else "")
+    if isinstance(kind, Blob):
+        return _blob(flexible, None if nullable else b"")
+    if isinstance(kind, Array):
+        return _array(kind, version, flexible, nullable)
+    fill = _fields(kind, version, flexible)
 
-    def _bounded(self, count: int, size: int) -> int:
-        """A count that the bytes that are left can hold: a lie must not cost time or memory."""
-        if count * size > self.end - self.pos:
+    def read(data: bytes, pos: int, end: int) -> tuple[Value, int]:
+        if nullable:
+            there, pos = _INT8(data, pos, end)
+            if there < 0:
+                return None, pos
+        fields: dict[str, Value] = {}
+        return fields, fill(data, pos, end, fields)
+
+    return read
+
+
+def _scalar(kind: Scalar) -> _Read:
+    unpack, size = struct.Struct(f">{kind.code}").unpack_from, kind.size
+
+    def read(data: bytes, pos: int, end: int) -> tuple[Value, int]:
+        if pos + size > end:
             raise _BrokenError(Fault.TRUNCATED)
-        return count
+        return unpack(data, pos)[0], pos + size
 
-    def _length(self, width: Scalar) -> int | None:
-        length = self._varint() - 1 if self.flexible else self._int(width)
+    return read
+
+
+def _text(flexible: bool, null: str | None) -> _Read:
+    length = _length(INT16, flexible)
+
+    def read(data: bytes, pos: int, end: int) -> tuple[Value, int]:
+        size, pos = length(data, pos, end)
+        if size is None:
+            return null, pos
+        after = pos + _bounded(size, 1, pos, end)
+        return data[pos:after].decode("utf-8", "replace"), after
+
+    return read
+
+
+def _blob(flexible: bool, null: bytes | None) -> _Read:
+    length = _length(INT32, flexible)
+
+    def read(data: bytes, pos: int, end: int) -> tuple[Value, int]:
+        size, pos = length(data, pos, end)
+        if size is None:
+            return null, pos
+        after = pos + _bounded(size, 1, pos, end)
+        return data[pos:after], after
+
+    return read
+
+
+def _array(kind: Array, version: int, flexible: bool, nullable: bool) -> _Read:
+    length, gather = _length(INT32, flexible), _items(kind.of, version, flexible)
+
+    def read(data: bytes, pos: int, end: int) -> tuple[Value, int]:
+        count, pos = length(data, pos, end)
+        if count is None and nullable:
+            return None, pos
+        items: list[Value] = []
+        return items, gather(data, pos, end, count or 0, items)
+
+    return read
+
+
+def _items(kind: Type, version: int, flexible: bool) -> _Gather:
+    if isinstance(kind, Scalar):
+        code, size = f">{kind.code}", kind.size
+
+        def unpack(data: bytes, pos: int, end: int, count: int, items: list[Value]) -> int:
+            after = pos + size * _bounded(count, size, pos, end)
+            items += (each for (each,) in struct.iter_unpack(code, data[pos:after]))
+            return after
+
+        return unpack
+    read = _value(kind, version, flexible, nullable=False)
+
+    def gather(data: bytes, pos: int, end: int, count: int, items: list[Value]) -> int:
+        for _ in range(_bounded(count, 1, pos, end)):
+            item, pos = read(data, pos, end)
+            items.append(item)
+        return pos
+
+    return gather
+
+
+def _length(width: Scalar, flexible: bool) -> _Read:
+    """A reader of a length or count; None is null."""
+    fixed = _varint if flexible else _scalar(width)
+    less = 1 if flexible else 0
+
+    def read(data: bytes, pos: int, end: int) -> tuple[int | None, int]:
+        length, pos = fixed(data, pos, end)
+        length -= less
+        if length >= 0:
+            return length, pos
         if length < -1:
             raise _BrokenError(Fault.NEGATIVE_LENGTH)
-        return None if length == -1 else length
+        return None, pos
 
-    def _int(self, kind: Scalar) -> int:
-        value: int = struct.unpack_from(f">{kind.code}", self.data, self._step(kind.size))[0]
-        return value
+    return read
 
-    def _varint(self) -> int:
-        value = 0
-        for index in range(_VARINT_BYTES):
-            byte = self.data[self._step(1)]
-            value |= (byte & 0x7F) << (7 * index)
-            if byte < 0x80:
-                if value >> 32:
-                    break
-                return value
-        raise _BrokenError(Fault.BAD_VARINT)
 
-    def _step(self, size: int) -> int:
-        start = self.pos
-        if size > self.end - start:
+def _varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
+    value = 0
+    for index in range(_VARINT_BYTES):
+        if pos >= end:
             raise _BrokenError(Fault.TRUNCATED)
-        self.pos = start + size
-        return start
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            if value >> 32:
+                break
+            return value, pos
+    raise _BrokenError(Fault.BAD_VARINT)
 
 
-def _least(kind: Type) -> int:
-    """Fewest bytes an item can take; one is enough to bound a count."""
-    return kind.size if isinstance(kind, Scalar) else 1
+def _bounded(count: int, size: int, pos: int, end: int) -> int:
+    """A count that the bytes that are left can hold: a lie must not cost time or memory."""
+    if count * size > end - pos:
+        raise _BrokenError(Fault.TRUNCATED)
+    return count
+
+
+_INT8: Final = _scalar(INT8)
 
 
 class _Writer:
-    """The reader's mirror."""
+    """The readers' mirror."""
 
     __slots__ = ("flexible", "out", "version")
 

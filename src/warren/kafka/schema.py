@@ -82,9 +82,9 @@ class Field:
         return self.nullable_since is not None and version >= self.nullable_since
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Schema:
-    """A message: int16 version first, then the fields of that version."""
+    """A message: int16 version first, then the fields of that version. One object each: a key of caches."""
 
     name: str
     first: int
