@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import bisect
-import math
 import random
-from collections import deque
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import islice
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from warren.demo.groups import CAST, CLEAR_RISE, Actor, Plan, Protocol, creep, fall_behind, rewind, stick
 from warren.demo.topics import TOPICS, Topic, backlog, bursts
+from warren.evaluator.rules import digest, judge
 from warren.evaluator.status import Status
+from warren.storage.heads import Heads, bracket, head_at, lag_at, lowest, sample_into
+from warren.storage.windows import Commits, Windows, place_into
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 INTERVALS = 10
+REFRESH_MS = 1_000
 SECONDS = 1_000
 # by then the dead group has died and every window is full, as late as a slow machine makes it
 WARM_UP_S = 60
@@ -29,13 +32,6 @@ WARM_UP_S = 60
 class Commit:
     at: float
     offset: int
-
-
-@dataclass(frozen=True)
-class Entry:
-    at: float
-    offset: int
-    lag: int
 
 
 @dataclass
@@ -60,8 +56,8 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Heads:
-    """Heads of one partition over time."""
+class Growth:
+    """The head of one partition over time."""
 
     times: list[float]
     values: list[int]
@@ -70,8 +66,8 @@ class Heads:
         return self.values[max(bisect.bisect_right(self.times, when) - 1, 0)]
 
 
-def played_heads(topic: Topic, machine: Machine, seed: int) -> list[Heads]:
-    heads = [Heads([0.0], [topic.backlog]) for _ in range(topic.partitions)]
+def played_heads(topic: Topic, machine: Machine, seed: int) -> list[Growth]:
+    heads = [Growth([0.0], [topic.backlog]) for _ in range(topic.partitions)]
     at = 0.0
     for burst in bursts(topic, seed):
         at = machine.later(at, burst.wait_s)
@@ -94,7 +90,7 @@ def commit_times(actor: Actor, machine: Machine) -> list[float]:
 
 
 def played_commits(
-    actor: Actor, partition: int, heads: Heads, times: list[float], rng: random.Random
+    actor: Actor, partition: int, heads: Growth, times: list[float], rng: random.Random
 ) -> list[Commit]:
     """A reader commits what it had read a moment before; a plan decides for itself."""
     step = actor.plan(rng) if actor.plan and actor.follows_plan(partition) else None
@@ -108,53 +104,47 @@ def played_commits(
     return commits
 
 
-def interpolated(samples: list[tuple[float, int]], at: float) -> int:
-    """The head at a time between two samples of it."""
-    place = bisect.bisect_left(samples, (at, 0))
-    if place == 0:
-        return samples[0][1]
-    if place == len(samples):
-        return samples[-1][1]
-    (earlier, low), (later, high) = samples[place - 1], samples[place]
-    return round(low + (high - low) * (at - earlier) / (later - earlier))
+def verdicts(
+    commits: list[list[Commit]], growth: list[Growth], machine: Machine
+) -> Iterator[tuple[float, list[Status], list[int]]]:
+    """(time, status of each partition, entries of each) at each trigger of a pipeline.
 
-
-def judge(entries: list[Entry], samples: list[int], head: int, now: float) -> Status:
-    """The rules for one partition, in their order; the first that holds decides."""
-    if not entries:
-        return Status.OK
-    first, last = entries[0], entries[-1]
-    offsets = [entry.offset for entry in entries]
-    falls = [place for place in range(1, len(offsets)) if offsets[place] < offsets[place - 1]]
-    silent = math.floor(now) - last.at > last.at - first.at
-    rules = (
-        (head - last.offset <= 0, Status.OK),
-        (silent and all(sample > last.offset for sample in samples), Status.STOP),
-        (bool(falls) and max(offsets[falls[0] :]) < offsets[falls[0] - 1], Status.REWIND),
-        (any(entry.lag <= 0 for entry in entries), Status.OK),
-        (len(set(offsets)) == 1, Status.STALL),
-        (all(after.lag >= before.lag for before, after in pairwise(entries)), Status.WARN),
-    )
-    return next((status for holds, status in rules if holds), Status.OK)
-
-
-def verdicts(commits: list[Commit], heads: Heads, machine: Machine) -> Iterator[tuple[float, Status, int]]:
-    """(time, status, entries) at each trigger of a pipeline that asks for heads every second or few."""
+    A trigger fixes which commits it reads, then asks for heads, then judges; each of them late.
+    """
     rng = machine.rng
-    window: deque[Entry] = deque(maxlen=INTERVALS)
-    samples: list[tuple[float, int]] = []
-    at, placed = 0.5, 0
-    while at < SECONDS:
-        fresh = bisect.bisect_right(commits, at, key=lambda commit: commit.at)
-        sampled_at = at + rng.uniform(0.0, 0.5)
-        samples.append((sampled_at + rng.uniform(-0.01, 0.01), heads.at(sampled_at)))
-        for commit in commits[placed:fresh]:
-            lag = max(interpolated(samples, commit.at) - commit.offset, 0)
-            window.append(Entry(commit.at, commit.offset, lag))
-        placed = fresh
-        now = sampled_at + rng.uniform(0.2, 2.5)
-        yield now, judge(list(window), [h for _, h in samples[-INTERVALS:]], samples[-1][1], now), len(window)
-        at = max(machine.later(at, rng.uniform(1.0, 3.0)), sampled_at)
+    rows = np.arange(len(growth))
+    windows, heads = Windows.empty(len(rows), INTERVALS), Heads.empty(len(rows), INTERVALS)
+    placed = [0] * len(rows)
+    asked, last_asked = 0.5, 0.0
+    while asked < SECONDS:
+        sampled = asked + rng.uniform(0.0, 2.0)
+        seen = np.array([partition.at(sampled) for partition in growth])
+        sample_into(heads, rows, seen, ms(sampled + rng.uniform(-0.01, 0.01)), REFRESH_MS)
+        fresh = [bisect.bisect_right(one, asked, key=lambda commit: commit.at) for one in commits]
+        read = [(row, at) for row in rows.tolist() for at in range(placed[row], fresh[row])]
+        row = np.array([row for row, _ in read], dtype=np.int64)
+        offset = np.array([commits[row][at].offset for row, at in read], dtype=np.int64)
+        timestamp = np.array([ms(commits[row][at].at) for row, at in read], dtype=np.int64)
+        order = np.array([at for _, at in read], dtype=np.int64)
+        lag = lag_at(head_at(heads, row, bracket(timestamp, ms(last_asked), ms(asked))), offset)
+        place_into(windows, Commits(row, offset, timestamp, timestamp, lag, order), 0)
+        placed, last_asked = fresh, asked
+        now = sampled + rng.uniform(0.1, 1.5)
+        verdict = judge(
+            digest(windows, 0),
+            heads.newest_offset,
+            lowest(heads),
+            ms(now),
+            intervals=INTERVALS,
+            allowed_lag=0,
+            minimum_complete=0.0,
+        )
+        yield now, [Status(status) for status in verdict.status.tolist()], windows.filled.tolist()
+        asked = max(machine.later(asked, rng.uniform(1.0, 3.0)), now)
+
+
+def ms(seconds: float) -> int:
+    return round(seconds * 1000)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -162,18 +152,23 @@ def verdicts(commits: list[Commit], heads: Heads, machine: Machine) -> Iterator[
 def test_a_group_has_its_status_from_warm_up_on(actor: Actor, seed: int) -> None:
     machine = Machine(random.Random(f"{seed}/{actor.name}"))
     times = commit_times(actor, machine)
-    # (time, status of each partition)
-    worst: dict[int, Status] = {}
-    for topic in actor.topics:
-        for partition, heads in enumerate(played_heads(topic, machine, seed)):
-            commits = played_commits(actor, partition, heads, times, random.Random(f"{seed}/{partition}"))
-            seen = {status for now, status, _ in verdicts(commits, heads, machine) if now > WARM_UP_S}
-            assert len(seen) == 1, f"{topic.name} {partition} changes: {seen}"
-            worst[len(worst)] = seen.pop()
-            full = len(commits) >= INTERVALS
-            assert full == actor.complete
-    assert max(worst.values()) == actor.partition_status
-    assert min(max(worst.values()), Status.ERR) == actor.status
+    # (topic, partition) of each row
+    at = [(topic.name, partition) for topic in actor.topics for partition in range(topic.partitions)]
+    growth = [heads for topic in actor.topics for heads in played_heads(topic, machine, seed)]
+    commits = [
+        played_commits(actor, partition, heads, times, random.Random(f"{seed}/{name}/{partition}"))
+        for (name, partition), heads in zip(at, growth, strict=True)
+    ]
+    judged = [
+        (statuses, filled) for now, statuses, filled in verdicts(commits, growth, machine) if now > WARM_UP_S
+    ]
+    assert len(judged) > 100
+    for place, row in enumerate(zip(*(statuses for statuses, _ in judged), strict=True)):
+        assert len(set(row)) == 1, f"{at[place]} changes: {set(row)}"
+    statuses, filled = judged[-1]
+    assert max(statuses) == actor.partition_status
+    assert min(max(statuses), Status.ERR) == actor.status
+    assert all(entries == INTERVALS for entries in filled) == actor.complete
 
 
 def test_the_cast_has_every_kind_of_group() -> None:
