@@ -141,7 +141,8 @@ def facts(
     lag = np.maximum(head - digest.last_offset, 0)
     return Facts(
         digest=digest,
-        current_lag=np.where((head == UNKNOWN) | (digest.entries == 0), 0, lag),
+        # UNKNOWN is below every offset, so there is no lag without a head either
+        current_lag=np.where(digest.entries == 0, 0, lag),
         complete=(digest.entries / intervals).astype(np.float32),
         lowest_sample=lowest_sample,
         now_ms=now_ms // 1000 * 1000,

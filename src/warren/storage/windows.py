@@ -180,7 +180,7 @@ def survivors(commits: Commits, row: Ints, order: Ints) -> Commits:
         return commits
     rows, tombstone = _newest(row, order)
     at = np.minimum(np.searchsorted(rows, commits.row), len(rows) - 1)
-    return commits.take((rows[at] != commits.row) | (commits.order > tombstone[at]))
+    return commits.take((rows[at] != commits.row) | (commits.order >= tombstone[at]))
 
 
 def expired(windows: Windows, now_ms: int, expire_ms: int) -> Mask:

@@ -213,6 +213,7 @@ class Burial:
 BURIALS = [
     Burial("what came before is gone", [3], [at(4)]),
     Burial("what came after stays", [0], [at(1), at(2), at(4)]),
+    Burial("what has its order stays", [2], [at(2), at(4)]),
     Burial("all is gone", [9], []),
     Burial("the last tombstone counts", [9, 2], []),
     Burial("no tombstone", [], [at(1), at(2), at(4)]),
