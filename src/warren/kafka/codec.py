@@ -154,7 +154,7 @@ def _value(kind: Type, version: int, flexible: bool, nullable: bool) -> _Read:
     def read(data: bytes, pos: int, end: int) -> tuple[Value, int]:
         if nullable:
             there, pos = _INT8(data, pos, end)
-            if there < 0:
+            if there <= 0:
                 return None, pos
         fields: dict[str, Value] = {}
         return fields, fill(data, pos, end, fields)
@@ -310,7 +310,7 @@ class _Writer:
             self.out += struct.pack(f">{kind.code}", _ZERO[kind.code] if value is None else value)
         elif isinstance(kind, Struct):
             if nullable:
-                self.out += b"\xff" if value is None else b"\x01"
+                self.out += b"\x00" if value is None else b"\x01"
             if value is not None or not nullable:
                 self.struct(kind, value or {})
         elif value is None and nullable:

@@ -133,6 +133,7 @@ CONSUMER_MEMBER_VALUE: Final = Schema(
             ),
             nullable_since=0,
             tag=0,
+            default={"session_timeout": 0, "supported_protocols": []},
         ),
     ),
 )

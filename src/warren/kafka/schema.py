@@ -36,7 +36,10 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """Fields one after the other, and tagged fields at the end in flexible versions."""
+    """Fields one after the other, and tagged fields at the end in flexible versions.
+
+    A nullable one, of which there are only tagged ones, has a byte in front: 0 null, 1 there.
+    """
 
     fields: tuple[Field, ...]
 

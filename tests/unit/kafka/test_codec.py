@@ -37,8 +37,8 @@ def member(version: int, number: int, instance: str | None, subscription: bytes,
     }
 
 
-# (message, version): the fields that Kafka's own classes were given when they wrote the bytes
-WRITTEN: dict[tuple[str, int], dict[str, Any]] = {
+# (message, version, case if several): the fields that Kafka's own classes were given
+WRITTEN: dict[tuple[str | int, ...], dict[str, Any]] = {
     ("LegacyOffsetCommitKey", 0): {"group": "g", "topic": "t", "partition": 7},
     ("OffsetCommitKey", 1): {"group": "grün", "topic": "t", "partition": 7},
     ("GroupMetadataKey", 2): {"group": "g"},
@@ -101,6 +101,17 @@ WRITTEN: dict[tuple[str, int], dict[str, Any]] = {
             "supported_protocols": [{"name": "range", "metadata": b"\x04\x05"}],
         },
     },
+    ("ConsumerGroupMemberMetadataValue", 0, "no classic member"): {
+        "instance_id": "",
+        "rack_id": "",
+        "client_id": "cl-consumer",
+        "client_host": "/127.0.0.1",
+        "subscribed_topics": ["t"],
+        "subscribed_regex": "",
+        "rebalance_timeout": 300000,
+        "server_assignor": None,
+        "classic_member": None,
+    },
     ("ConsumerGroupCurrentMemberAssignmentValue", 0): {
         "member_epoch": 9,
         "previous_member_epoch": 8,
@@ -113,22 +124,20 @@ WRITTEN: dict[tuple[str, int], dict[str, Any]] = {
 
 def kafka_wrote() -> list[Any]:
     """Bytes that the classes of Kafka 4.1.1 wrote, one message a line."""
-    lines = map(json.loads, KAFKA.read_text().splitlines())
-    return [
-        pytest.param(
-            each["message"],
-            each["version"],
-            bytes.fromhex(each["bytes"]),
-            id=f"{each['message']}-{each['version']}",
+    cases = []
+    for each in map(json.loads, KAFKA.read_text().splitlines()):
+        written = tuple(each[what] for what in ("message", "version", "case") if what in each)
+        cases.append(
+            pytest.param(written, bytes.fromhex(each["bytes"]), id="-".join(str(part) for part in written))
         )
-        for each in lines
-    ]
+    return cases
 
 
-@pytest.mark.parametrize(("name", "version", "data"), kafka_wrote())
-def test_bytes_of_kafkas_own_classes(name: str, version: int, data: bytes) -> None:
+@pytest.mark.parametrize(("written", "data"), kafka_wrote())
+def test_bytes_of_kafkas_own_classes(written: tuple[Any, ...], data: bytes) -> None:
+    name, version = written[:2]
     read = codec.decode(BY_NAME[name], data)
-    assert (read.version, read.fault, read.fields) == (version, None, WRITTEN[name, version])
+    assert (read.version, read.fault, read.fields) == (version, None, WRITTEN[written])
     assert codec.encode(BY_NAME[name], version, read.fields) == data
 
 
