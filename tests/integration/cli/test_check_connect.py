@@ -1,0 +1,141 @@
+"""`warren check --connect` against a real Kafka and a real ZooKeeper, and against nobody."""
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kazoo.client import KazooClient
+from typer.testing import CliRunner
+
+from warren.cli.main import app
+from warren.demo.broker import Broker
+
+ZOOKEEPER_JAR = "/usr/share/java/zookeeper.jar"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A ZooKeeper with an old Kafka's /kafka/consumers in it, as host:port."""
+    folder = tmp_path_factory.mktemp("zookeeper")
+    address = f"127.0.0.1:{free_port()}"
+    (folder / "zoo.cfg").write_text(
+        f"dataDir={folder}/data\nclientPortAddress=127.0.0.1\nclientPort={address.rpartition(':')[2]}\n"
+        "admin.enableServer=false\n"
+    )
+    java = shutil.which("java")
+    assert java is not None, "the tests need Java"
+    main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+    process = subprocess.Popen(
+        [java, "-Xmx64m", "-cp", ZOOKEEPER_JAR, main, str(folder / "zoo.cfg")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        # a server that is still starting takes connections and does not answer: try again soon
+        client = KazooClient(address, timeout=3, connection_retry={"max_tries": -1, "max_delay": 1})
+        client.start(timeout=60)
+        client.ensure_path("/kafka/consumers")
+        client.stop()
+        client.close()
+        yield address
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def checked(tmp_path: Path, text: str, *arguments: str) -> tuple[int, dict[str, Any]]:
+    (tmp_path / "burrow.toml").write_text(text)
+    answer = CliRunner().invoke(
+        app, ["check", "--config-dir", str(tmp_path), "--connect", "--json", *arguments]
+    )
+    return answer.exit_code, json.loads(answer.stdout)
+
+
+def configuration(kafka: str, zookeeper: str, tmp_path: Path) -> str:
+    return f"""
+[zookeeper]
+servers = ["{zookeeper}"]
+[cluster.local]
+servers = ["{kafka}"]
+[consumer.local]
+class-name = "kafka"
+cluster = "local"
+servers = ["{kafka}"]
+[consumer.old]
+class-name = "kafka_zk"
+cluster = "local"
+servers = ["{zookeeper}"]
+zookeeper-path = "/kafka"
+[sink.lake]
+class-name = "parquet"
+path = "{tmp_path}/lake"
+[sink.stream]
+class-name = "kafka"
+servers = ["{kafka}"]
+topic = "never-made"
+"""
+
+
+def test_everything_answers(broker: Broker, zookeeper: str, tmp_path: Path) -> None:
+    kafka = str(broker.client_settings["bootstrap.servers"])
+    code, answer = checked(tmp_path, configuration(kafka, zookeeper, tmp_path))
+    tries = {one["key"]: one for one in answer["connections"]}
+    assert {key: one["reached"] for key, one in tries.items()} == dict.fromkeys(
+        ("cluster.local", "consumer.local", "consumer.old", "zookeeper", "sink.lake", "sink.stream"), True
+    )
+    assert tries["cluster.local"]["detail"].startswith("1 broker, ")
+    assert "__consumer_offsets" in tries["consumer.local"]["detail"]
+    assert tries["consumer.old"]["detail"] == "/kafka/consumers is there"
+    assert tries["zookeeper"]["detail"] == "session opened"
+    assert tries["sink.lake"]["detail"] == f"can be made in {tmp_path}"
+    assert tries["sink.stream"]["detail"] == "1 broker, never-made is not there yet"
+    assert all(0 < one["seconds"] < 10 for one in tries.values())
+    assert (code, answer["ok"], answer["problems"]) == (0, True, [])
+
+
+def test_nobody_answers_and_each_has_its_time_limit(tmp_path: Path) -> None:
+    nobody = f"127.0.0.1:{free_port()}"
+    begun = time.monotonic()
+    code, answer = checked(tmp_path, configuration(nobody, nobody, tmp_path), "--timeout", "3")
+    took_s = time.monotonic() - begun
+    tries = {one["key"]: one for one in answer["connections"]}
+    assert code == 1
+    assert not answer["ok"]
+    assert [key for key, one in tries.items() if one["reached"]] == ["sink.lake"]
+    assert "Connection refused" in tries["cluster.local"]["detail"]
+    assert tries["zookeeper"]["detail"] == "Connection time-out"
+    # all at once: five tries that each take their whole limit would be 15 s one after the other
+    assert took_s < 12
+
+
+def test_a_person_sees_what_was_not_reached(tmp_path: Path) -> None:
+    nobody = f"127.0.0.1:{free_port()}"
+    (tmp_path / "burrow.toml").write_text(
+        f'[cluster.local]\nservers = ["{nobody}"]\n'
+        f'[consumer.local]\nclass-name = "kafka"\ncluster = "local"\nservers = ["{nobody}"]\n'
+    )
+    answer = CliRunner().invoke(app, ["check", "--config-dir", str(tmp_path), "--connect", "--timeout", "1"])
+    first, second, closing = answer.stdout.splitlines()
+    assert first.startswith(f"✗ cluster.local  Kafka {nobody}  ")
+    assert first.endswith(" ms")
+    assert second.startswith(f"✗ consumer.local  Kafka {nobody}  ")
+    assert closing == f"{tmp_path / 'burrow.toml'}: 0 problems, 0 warnings; 2 of 2 not reached"
+    assert answer.exit_code == 1
+
+
+def test_a_wrong_configuration_is_not_tried(tmp_path: Path) -> None:
+    code, answer = checked(tmp_path, '[cluster.local]\nservers = ["kafka01"]\n')
+    assert code == 2
+    assert answer["connections"] == []
