@@ -19,6 +19,7 @@ import structlog
 from pydantic import SecretStr
 
 from warren.config import Settings
+from warren.config.kinds import masked
 from warren.config.sections import Logging
 from warren.errors import WarrenError
 
@@ -54,7 +55,6 @@ HIDDEN: Final = "**********"
 _SECRET_KEY: Final = re.compile(
     r"passw(or)?d|secret|token|api[-_.]?key|authorization|credential|webhook", re.IGNORECASE
 )
-_LOGIN_IN_URL: Final = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
 
 MEGABYTE: Final = 1024 * 1024
 
@@ -209,7 +209,7 @@ def _hidden(key: object, value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_hidden(None, item) for item in value]
     if isinstance(value, str):
-        return _LOGIN_IN_URL.sub(HIDDEN, value)
+        return masked(value)
     return value
 
 

@@ -15,6 +15,7 @@ _HOST: Final = re.compile(
     r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*\.?"
 )
 _IPV6: Final = re.compile(r"\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]")
+_LOGIN_IN_URL: Final = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 _ZNODE_PATH: Final = re.compile(r"/|(?:/[^/\s]+)+")
 
 
@@ -61,8 +62,8 @@ def wrong(what: str, remedy: str) -> PydanticCustomError:
 def host_port_fault(text: str, example_port: int, *, blank_host: bool = False) -> tuple[str, str] | None:
     """What is wrong with `host:port` and what would be right; None when it is fine."""
     if "://" in text:
-        bare = text.split("://", 1)[1].rstrip("/")
-        return f'"{text}" has a scheme in front', f'write only host and port: "{bare}"'
+        bare = text.split("://", 1)[1].rpartition("@")[2].rstrip("/")
+        return f"{shown(text)} has a scheme in front", f'write only host and port: "{bare}"'
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not _IPV6.fullmatch(host)):
         return _no_port(text, example_port, blank_host=blank_host)
@@ -113,17 +114,20 @@ def _servers(example_port: int) -> Callable[[object], object]:
     return check
 
 
+def masked(text: str) -> str:
+    """The text with the login inside of an address hidden."""
+    return _LOGIN_IN_URL.sub("**********", text)
+
+
 def shown(value: object) -> str:
-    """A value as a person would write it in the file."""
+    """A value as a person would write it in the file; tables, which may hold anything, only as what they are."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return f'"{value}"'
+        return f'"{masked(value)}"'
     if isinstance(value, list | tuple):
         return "[" + ", ".join(shown(item) for item in value) + "]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key} = {shown(item)}" for key, item in value.items()) + "}"
-    return str(value)
+    return "a table" if isinstance(value, dict) else str(value)
 
 
 def _address(value: object) -> object:
@@ -174,7 +178,15 @@ def _url(value: object) -> object:
         and not re.match(r"https?://[^/\s]", value)
         and "{{" not in value[:8]
     ):
-        raise wrong(f'"{value}" is not a web address', "write one that begins with http:// or https://")
+        raise wrong(f"{shown(value)} is not a web address", "write one that begins with http:// or https://")
+    return value
+
+
+def _no_login(value: object) -> object:
+    if isinstance(value, str) and _LOGIN_IN_URL.search(value):
+        raise wrong(
+            f"{shown(value)} holds a login", "put it into username and password, where it stays secret"
+        )
     return value
 
 
@@ -201,7 +213,9 @@ ZooKeeperServers = Annotated[tuple[str, ...], BeforeValidator(_servers(2181))]
 Address = Annotated[str, BeforeValidator(_address)]
 ZnodePath = Annotated[str, BeforeValidator(_znode_path)]
 Url = Annotated[str, BeforeValidator(_url)]
-Urls = Annotated[tuple[Url, ...], BeforeValidator(split_list)]
+# a sink's address shows in the log and in the API
+BareUrl = Annotated[Url, BeforeValidator(_no_login)]
+BareUrls = Annotated[tuple[BareUrl, ...], BeforeValidator(split_list)]
 Regex = Annotated[Pattern | None, BeforeValidator(_pattern), PlainSerializer(lambda p: p.source if p else "")]
 Secret = SecretStr
 NoSecret: Final = SecretStr("")

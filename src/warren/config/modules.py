@@ -5,6 +5,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from warren.config.kinds import (
+    BareUrl,
+    BareUrls,
     InputFile,
     KafkaServers,
     Lower,
@@ -20,7 +22,6 @@ from warren.config.kinds import (
     TemplateFile,
     Upper,
     Url,
-    Urls,
     Whole,
     wrong,
 )
@@ -171,7 +172,7 @@ class ElasticsearchSink(Sink):
     class_name: Literal["elasticsearch"] = Field(
         default="elasticsearch", description="documents as Telegraf writes them"
     )
-    urls: Annotated[Urls, Field(min_length=1)] = Field(
+    urls: Annotated[BareUrls, Field(min_length=1)] = Field(
         description="servers", examples=[["http://localhost:9200"]]
     )
     index: str = Field(
@@ -195,7 +196,9 @@ class InfluxdbSink(Sink):
     """[sink.N] with class-name "influxdb": version 1 with database, version 2 with org, bucket and token."""
 
     class_name: Literal["influxdb"] = Field(default="influxdb", description="points as Telegraf writes them")
-    url: Annotated[Url, Field(min_length=1)] = Field(description="server", examples=["http://localhost:8086"])
+    url: Annotated[BareUrl, Field(min_length=1)] = Field(
+        description="server", examples=["http://localhost:8086"]
+    )
     database: str = Field(default="", description="version 1: database")
     retention_policy: str = Field(
         default="", description="version 1: retention policy; empty: the database's own"

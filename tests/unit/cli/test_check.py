@@ -153,6 +153,30 @@ add the missing )
 """,
     ),
     Broken(
+        "names that differ by case",
+        GOOD + "[cluster.LOCAL]\nservers = ['b:9092']\n",
+        """\
+✗ error  cluster.LOCAL  burrow.toml:7
+    the name differs from cluster.local only by its case; rename one of them
+""",
+    ),
+    Broken(
+        "key twice in two cases",
+        GOOD + "[storage.default]\nintervals = 5\nIntervals = 6\n",
+        """\
+✗ error  storage.default.Intervals  burrow.toml:9
+    this key stands in the section twice; keep one of them
+""",
+    ),
+    Broken(
+        "list of sections",
+        GOOD + "[[notifier]]\nclass-name = 'null'\n",
+        """\
+✗ error  notifier
+    [a table] is not a section; write [notifier.NAME] with keys under it
+""",
+    ),
+    Broken(
         "name with a dot",
         GOOD + "[sink.my.lake]\nclass-name = 'parquet'\n",
         """\

@@ -321,6 +321,36 @@ def test_secrets_never_print(tmp_path: Path, section: str, key: str, value: obje
         assert "hunter2" not in str(found.settings)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[[sasl]]\npassword = "hunter2"\n',
+        '[client-profile.p]\nsasl = { username = "u", password = "hunter2" }\n',
+        '[cluster.c]\nservers = ["SASL_SSL://u:hunter2@kafka:9092"]\n',
+        '[sink.s]\nclass-name = "elasticsearch"\nurls = ["http://u:hunter2@es:9200"]\n',
+        '[sink.s]\nclass-name = "influxdb"\ndatabase = "d"\nurl = "ftp://u:hunter2@es:9200"\n',
+    ],
+    ids=[
+        "list of sections",
+        "section as a value",
+        "in a server",
+        "in a sink's address",
+        "in another address",
+    ],
+)
+def test_a_secret_in_a_wrong_place_does_not_print(tmp_path: Path, text: str) -> None:
+    (tmp_path / "burrow.toml").write_text(text)
+    found = examine(tmp_path, {})
+    assert found.settings is None
+    assert "hunter2" not in repr(found)
+
+
+def test_a_wrong_secret_does_not_print_when_made_in_python() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Sasl.model_validate({"username": "u", "password": ["hunter2"]})
+    assert "hunter2" not in str(caught.value)
+
+
 def test_header_values_are_secrets() -> None:
     notifier = HttpNotifier.model_validate({"url-open": "http://x", "headers": {"X-Token": "hunter2"}})
     assert "hunter2" not in repr(notifier)
