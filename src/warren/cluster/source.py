@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +49,7 @@ class BrokerOffsets(DataSource):
     def schema(self) -> str:
         return frames.ROW
 
-    def streamReader(self, schema: Any) -> HeadsReader:  # noqa: ARG002, N802 (Spark's names)
+    def streamReader(self, schema: Any) -> HeadsReader:  # noqa: N802 (Spark's names)
         return HeadsReader(self.settings)
 
 
@@ -78,7 +78,7 @@ class HeadsReader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
         return {"at": 0, "sampled": 0, "request": 0}
 
-    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802 (Spark's names)
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802 (Spark's names)
         at = max(now_ms(), start["at"] + 1)
         due = at - start["sampled"] >= self._settings.offset_refresh_ms
         newest = Requests(self._settings.requests).newest(at_least=start["request"])
@@ -91,10 +91,9 @@ class HeadsReader(DataSourceStreamReader):
         return [Look(end["sampled"] != start["sampled"], full, requests)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Look)
         settings = self._settings
         surveyor = kept_surveyor(tuple(sorted(settings.client.items())), settings.topic_refresh_ms)
-        yield framed(surveyor.survey(now_ms()), partition)
+        yield framed(surveyor.survey(now_ms()), cast("Look", partition))
 
     def commit(self, end: dict[str, Any]) -> None:
         Requests(self._settings.requests).forget(end["request"])

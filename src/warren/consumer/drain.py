@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -59,12 +59,9 @@ class Drain:
         # ranges of one partition (history after the present) are read one after the other
         waiting = list(ranges)
         while waiting:
-            now: dict[int, Range] = {}
-            later = []
-            for each in waiting:
-                (now.setdefault(each.partition, each) is each) or later.append(each)
+            now = {each.partition: each for each in reversed(waiting)}
             yield from self._one_per_partition(list(now.values()))
-            waiting = later
+            waiting = [each for each in waiting if now[each.partition] is not each]
 
     def _one_per_partition(self, ranges: Sequence[Range]) -> Iterator[RawRecords]:
         reading = _Reading(ranges)
@@ -130,7 +127,8 @@ class _Reading:
         for index in errors:
             # the end of a partition is told as an error whose offset is the next one; other errors either mend
             # themselves or end in a stall
-            ended = messages[index].error().code() == KafkaError._PARTITION_EOF
+            error = messages[index].error()
+            ended = error is not None and error.code() == KafkaError._PARTITION_EOF
             offset[index] = offset[index] - 1 if ended else -1
             partition[index] = partition[index] if ended else 0
         np.maximum.at(self._next, partition, offset + 1)

@@ -47,7 +47,7 @@ def _commits(decoded: Decoded, commits: Commits, words: dict[str, str]) -> Itera
     commits, bucket = commits.take(by_bucket), bucket[by_bucket]
     first = np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1]))
     for begin, end in zip(first, np.append(first[1:], len(bucket)), strict=True):
-        share = commits.take(slice(begin, end))
+        share = commits.take(np.arange(begin, end))
         index = pa.array(share.key)
         columns: dict[str, Any] = {
             "group": keys.group.take(index).dictionary_encode(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -57,7 +57,7 @@ class ConsumerOffsets(DataSource):
     def schema(self) -> str:
         return frames.ROW
 
-    def streamReader(self, schema: Any) -> OffsetsReader:  # noqa: ARG002, N802 (Spark's names)
+    def streamReader(self, schema: Any) -> OffsetsReader:  # noqa: N802 (Spark's names)
         return OffsetsReader(self.settings)
 
 
@@ -86,7 +86,7 @@ class OffsetsReader(DataSourceStreamReader):
             self._ends(first=True), settings.start_latest, settings.backfill
         ).to_offset()
 
-    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: ARG002, N802 (Spark's names)
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802 (Spark's names)
         position = Position.from_offset(start)
         try:
             ends = self._ends()
@@ -101,13 +101,13 @@ class OffsetsReader(DataSourceStreamReader):
         return [Hand(hand, after_ms, last.at_ms) for hand in hands]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Hand)
+        hand = cast("Hand", partition)
         settings = self._settings
         drain = kept_drain(tuple(sorted(settings.client.items())), settings.topic)
         accepts = lru_cache(maxsize=None)(settings.accepts)
-        for records in drain.records(partition.ranges):
+        for records in drain.records(hand.ranges):
             decoded = decode(records, accepts)
-            yield framed(decoded, settings.per_key, partition.after_ms, partition.before_ms, len(records))
+            yield framed(decoded, settings.per_key, hand.after_ms, hand.before_ms, len(records))
 
     def _ends(self, *, first: bool = False) -> LogEnds:
         """First and next offset of every partition; a partition without an answer is left for the next trigger."""

@@ -81,7 +81,9 @@ class Engine:
     def delete_topic(self, cluster: str, group: str, topic: str) -> None:
         self._request(cluster, Request(group, topic))
 
-    def await_view(self, cluster: str, found: Callable[[ClusterView], bool], timeout_s: float) -> ClusterView | None:
+    def await_view(
+        self, cluster: str, found: Callable[[ClusterView], bool], timeout_s: float
+    ) -> ClusterView | None:
         """The first view that fits, None when the time is up."""
 
         def fits() -> ClusterView | None:
@@ -101,11 +103,12 @@ class Engine:
             if view is not None:
                 self._publish(cluster, self._models[cluster].view(view.number, now_ms()))
 
-    def _take(self, cluster: str, batch: int, rows: list[tuple[int, str, bytes]]) -> None:
+    def _take(self, cluster: str, batch: int, rows: list[tuple[int, str, bytes]]) -> int:
         with self._locks[cluster]:
             model = self._models[cluster]
             model.take(rows)
             self._publish(cluster, model.view(batch, now_ms()))
+            return model.counts.records
 
     def _publish(self, cluster: str, view: ClusterView) -> None:
         with self._changed:
@@ -142,7 +145,9 @@ class Engine:
             name,
             HeadsSettings(client, *refresh, self._requests(name)),
             offsets,
-            WindowSettings(window.intervals, window.min_distance * _MS, window.expire_group * _MS, refresh[1]),
+            WindowSettings(
+                window.intervals, window.min_distance * _MS, window.expire_group * _MS, refresh[1]
+            ),
             self._checkpoint(name) / "query",
             settings.spark.trigger_interval,
         )

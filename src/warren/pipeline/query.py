@@ -20,7 +20,7 @@ from warren.storage.operator import WindowOperator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from warren.cluster.source import HeadsSettings
     from warren.consumer.source import OffsetsSettings
@@ -53,7 +53,9 @@ class Progress:
     running: bool = False
     # nothing is left of what was there when the query was started, or caught up since
     caught_up: bool = False
-    # records still to be read
+    # records read since this process started, how many a second lately, and how many are still to be read
+    records: int = 0
+    rate: int = 0
     left: int = 0
     # triggers since the start, and how long the last one took
     triggers: int = 0
@@ -85,14 +87,17 @@ class ClusterQuery:
         self,
         session: SparkSession,
         settings: QuerySettings,
-        on_batch: Callable[[int, list[tuple[int, str, bytes]]], None],
+        on_batch: Callable[[int, list[tuple[int, str, bytes]]], int],
     ) -> None:
+        """`on_batch` takes a trigger's number and frames and returns how many records were read for them."""
         self._session = session
         self._settings = settings
         self._on_batch = on_batch
         self._stopping = threading.Event()
         self._query: StreamingQuery | None = None
         self._thread = threading.Thread(target=self._run, name=f"query-{settings.cluster}", daemon=True)
+        # when the last trigger's frames were taken
+        self._took = time.monotonic()
         self.progress = Progress()
 
     def start(self) -> None:
@@ -120,14 +125,20 @@ class ClusterQuery:
             failures = 1 if time.monotonic() - began > _STEADY_S else failures + 1
             wait_s = BACK_OFF_S[min(failures, len(BACK_OFF_S)) - 1]
             self.progress.restarts += 1
-            log.warning("query will start again", cluster=self._settings.cluster, in_s=wait_s, error=self.progress.error)
+            log.warning(
+                "query will start again",
+                cluster=self._settings.cluster,
+                in_s=wait_s,
+                error=self.progress.error,
+            )
             self._stopping.wait(wait_s)
 
     def _started(self) -> StreamingQuery:
         settings, session = self._settings, self._session
         heads = self._stream(BrokerOffsets, settings.heads, "heads")
         commits = [
-            self._stream(ConsumerOffsets, each, f"commits_{number}") for number, each in enumerate(settings.offsets)
+            self._stream(ConsumerOffsets, each, f"commits_{number}")
+            for number, each in enumerate(settings.offsets)
         ]
         windows = with_windows(bucketed(commits, heads), settings.window)
         writer = (
@@ -150,11 +161,15 @@ class ClusterQuery:
     def _take(self, frame: DataFrame, batch: int) -> None:
         table = frame.toArrow()
         rows = zip(*(table.column(name).to_pylist() for name in ("bucket", "kind", "payload")), strict=True)
-        self._on_batch(batch, list(rows))
+        records = self._on_batch(batch, list(rows))
+        now = time.monotonic()
+        self.progress.records += records
+        self.progress.rate = round(records / max(now - self._took, 0.001))
+        self._took = now
 
     def _watch(self, query: StreamingQuery) -> None:
         self.progress.running = True
-        while not query.awaitTermination(0.5):
+        while not query.awaitTermination(1):
             self._note(query)
         self.progress.running = False
 

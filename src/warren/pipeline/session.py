@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import SparkSession
@@ -18,32 +21,54 @@ DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "512m",
+    # Spark looks for secrets in plans and offsets with regular expressions that recurse: they want a deep stack
+    "spark.driver.extraJavaOptions": "-Xss4m -XX:+UseSerialGC",
     # windows live here
     f"{_STATE}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
     # enough to survive a crash, few enough to keep the checkpoint small
     "spark.sql.streaming.minBatchesToRetain": "4",
-    "spark.sql.streaming.numRecentProgressUpdates": "10",
-    # a bucket's frames are few and fat
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "10000",
+    "spark.sql.streaming.numRecentProgressUpdates": "4",
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.streaming.metricsEnabled": "false",
+    # clusters take turns: a long trigger of one does not hold up those of the others
     "spark.scheduler.mode": "FAIR",
-    "spark.python.worker.reuse": "true",
 }
+# a driver and its executors in one process talk to nobody else
+LOCAL: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 
 
 def spark_session(settings: Spark) -> SparkSession:
-    """The session, made on first use; the workers run the same Python as this process."""
+    """The session, made on first use; what Spark has to say goes to `spark.log` beside the checkpoints."""
+    # the workers run the same Python as this process
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    local = LOCAL if settings.master.startswith("local") else {}
     builder = SparkSession.builder.appName("warren").master(settings.master)
-    for key, value in (DEFAULTS | settings.conf).items():
+    for key, value in (DEFAULTS | local | settings.conf).items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    directory = Path(settings.checkpoint_dir)
+    directory.mkdir(parents=True, exist_ok=True)
+    with _output_to(directory / "spark.log"):
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
     return session
 
 
 def cores(session: SparkSession) -> int:
     """Tasks that can run at the same time."""
     return int(session.sparkContext.defaultParallelism)
+
+
+@contextmanager
+def _output_to(path: Path) -> Iterator[None]:
+    """Processes that start meanwhile write into a file, not into the terminal: Java has a lot to say."""
+    kept = [os.dup(stream) for stream in (1, 2)]
+    with path.open("wb") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    try:
+        yield
+    finally:
+        for stream, copy in zip((1, 2), kept, strict=True):
+            os.dup2(copy, stream)
+            os.close(copy)

@@ -111,24 +111,25 @@ class ReadModel:
         for rows in self._rows:
             hidden = rows.group == number
             if request.topic is not None:
-                hidden &= np.array([self._topic[place] == request.topic for place in rows.place], dtype=np.bool_)
+                hidden &= np.array(
+                    [self._topic[place] == request.topic for place in rows.place], dtype=np.bool_
+                )
             if hidden.any():
                 rows.hidden = rows.hidden | hidden
                 self._structure = None
 
     def view(self, number: int, now_ms: int) -> ClusterView:
         """Judge everything as of now."""
-        structure = self._arranged()
-        assert self._digest is not None
+        structure, facts = self._arranged()
         place = structure.place
         verdict = judge(
-            self._digest,
+            facts,
             self._head[place],
             self._lowest[place],
             now_ms,
-            self._rules.intervals,
-            self._rules.allowed_lag,
-            self._rules.minimum_complete,
+            intervals=self._rules.intervals,
+            allowed_lag=self._rules.allowed_lag,
+            minimum_complete=self._rules.minimum_complete,
         )
         partition_count = self._partition_counts(structure)
         return ClusterView(
@@ -136,14 +137,14 @@ class ReadModel:
             number,
             now_ms,
             structure,
-            Places(self._index, self._topic, self._partition),
+            Places(self._topic, self._partition),
             self._head.copy(),
             self._tail.copy(),
             self._there.copy(),
             verdict,
-            self._digest.last_offset.copy(),
-            self._digest.last_timestamp.copy(),
-            self._digest.entries.copy(),
+            facts.last_offset.copy(),
+            facts.last_timestamp.copy(),
+            facts.entries.copy(),
             roll_up(structure.group, len(structure.groups), verdict, partition_count),
             partition_count,
             tuple(rows.windows for rows in self._rows),
@@ -199,7 +200,10 @@ class ReadModel:
         order = np.where(entries["timestamp"] == EMPTY, EMPTY, 0)
         facts = digest(Windows(**entries, order=order), self._rules.allowed_lag)
         held.digest = Digest(
-            *(_replaced(old, size, row, new) for old, new in zip(held.digest.arrays(), facts.arrays(), strict=True))
+            *(
+                _replaced(old, size, row, new)
+                for old, new in zip(held.digest.arrays(), facts.arrays(), strict=True)
+            )
         )
         self._rows[bucket] = held
         if self._structure is not None and self._digest is not None:
@@ -227,7 +231,7 @@ class ReadModel:
         """The places of topic partitions; new ones get one."""
         before = len(self._topic)
         found = np.empty(len(topics), dtype=np.int64)
-        fresh = []
+        fresh: list[tuple[str, int]] = []
         for at, key in enumerate(zip(topics, partitions.tolist(), strict=True)):
             place = self._index.get(key)
             if place is None:
@@ -238,7 +242,9 @@ class ReadModel:
         if fresh:
             # new list objects: views hold the old ones
             self._topic = self._topic + [topic for topic, _ in fresh]
-            self._partition = np.concatenate([self._partition, np.array([n for _, n in fresh], dtype=np.int32)])
+            self._partition = np.concatenate(
+                [self._partition, np.array([n for _, n in fresh], dtype=np.int32)]
+            )
             more = np.full(len(fresh), UNKNOWN, dtype=np.int64)
             self._head, self._tail, self._lowest = (
                 np.concatenate([each, more]) for each in (self._head, self._tail, self._lowest)
@@ -246,14 +252,15 @@ class ReadModel:
             self._there = np.concatenate([self._there, np.zeros(len(fresh), dtype=np.bool_)])
         return found
 
-    def _arranged(self) -> Structure:
-        if self._structure is None:
+    def _arranged(self) -> tuple[Structure, Digest]:
+        """The windows in the readers' order, and the facts about them in that order."""
+        if self._structure is None or self._digest is None:
             self._structure = arranged(
                 [rows.group for rows in self._rows],
                 [rows.place for rows in self._rows],
                 [rows.hidden for rows in self._rows],
                 list(self._groups),
-                Places(self._index, self._topic, self._partition),
+                Places(self._topic, self._partition),
             )
             kept = np.concatenate(self._structure.where)
             everything = Digest.concat([rows.digest for rows in self._rows])
@@ -261,7 +268,7 @@ class ReadModel:
             order[kept[kept >= 0]] = np.flatnonzero(kept >= 0)
             self._digest = everything.take(order)
             self._pairs = None
-        return self._structure
+        return self._structure, self._digest
 
     def _partition_counts(self, structure: Structure) -> Ints:
         """Per group: all partitions of the topics that it has committed to."""
@@ -271,7 +278,9 @@ class ReadModel:
         group, topic = self._pairs
         index = {name: number for number, name in enumerate(structure.topics)}
         of_topic = Counter(
-            index[name] for name, there in zip(self._topic, self._there.tolist(), strict=True) if there and name in index
+            index[name]
+            for name, there in zip(self._topic, self._there.tolist(), strict=True)
+            if there and name in index
         )
         widths = np.array([of_topic[number] for number in range(len(structure.topics))], dtype=np.int64)
         # commits can be on partitions that the brokers have not told of

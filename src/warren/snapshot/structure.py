@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 class Places:
     """Topic partitions, one item each, in the order in which they were first seen."""
 
-    # topic partition: its place
-    index: Mapping[tuple[str, int], int]
     topic: Sequence[str]
     partition: Indices
 
@@ -73,7 +71,9 @@ def arranged(
     topics_used = sorted({places.topic[index] for index in np.unique(place[shown])})
     topic_index = {name: number for number, name in enumerate(topics_used)}
     # per place: the rank of its topic
-    topic_rank = np.fromiter((topic_index.get(name, -1) for name in places.topic), np.int64, len(places.topic))
+    topic_rank = np.fromiter(
+        (topic_index.get(name, -1) for name in places.topic), np.int64, len(places.topic)
+    )
     kept = np.flatnonzero(shown)
     # one integer that sorts as the three do
     key = (group_rank[group[kept]] * max(len(topics_used), 1) + topic_rank[place[kept]]) << 32

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warren.evaluator.groups import Groups
-    from warren.evaluator.rules import Digest, Verdict
+    from warren.evaluator.rules import Verdict
     from warren.snapshot.structure import Places, Structure
     from warren.storage.owners import Owner
 
@@ -203,9 +203,13 @@ class ClusterView:
         window, at = self.windows[self.structure.bucket[row]], self.structure.row[row]
         filled = int(self.entries[row])
         width = window.offset.shape[1]
-        columns = (each[at].tolist() for each in (window.offset, window.timestamp, window.observed_at, window.lag))
+        columns = (
+            each[at].tolist() for each in (window.offset, window.timestamp, window.observed_at, window.lag)
+        )
         return tuple(
-            Entry(offset, timestamp, observed_at, None if lag == UNKNOWN else lag) if slot >= width - filled else None
+            Entry(offset, timestamp, observed_at, None if lag == UNKNOWN else lag)
+            if slot >= width - filled
+            else None
             for slot, (offset, timestamp, observed_at, lag) in enumerate(zip(*columns, strict=True))
         )
 

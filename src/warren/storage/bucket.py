@@ -87,12 +87,14 @@ class CommitsSeen:
         said = frames.words(batch)
         # dictionary-encoded on the way, since names repeat
         group, topic = (batch.column(name).dictionary_decode() for name in ("group", "topic"))
-        columns = (frames.ints(batch, name) for name in ("offset", "timestamp", "observed_at", "order"))
         return cls(
             group,
             topic,
             frames.ints(batch, "partition").astype(np.int32),
-            *columns,
+            frames.ints(batch, "offset"),
+            frames.ints(batch, "timestamp"),
+            frames.ints(batch, "observed_at"),
+            frames.ints(batch, "order"),
             batch.column("deleted").to_numpy(zero_copy_only=False),
             int(said["after_ms"]),
             int(said["before_ms"]),
@@ -163,7 +165,7 @@ class Bucket:
         )
 
     def see_heads(self, seen: HeadsSeen) -> None:
-        """Take the heads in; topic partitions that are gone, or are others of the same name, take their windows along."""
+        """Take the heads in; topic partitions that are gone, or made again, take their windows along."""
         place = self._places(seen.topic, seen.partition)
         if seen.complete:
             there = np.zeros(len(self.partition), dtype=np.bool_)
@@ -319,8 +321,8 @@ class Bucket:
         """Drop the other windows, and groups that have none left."""
         if keep.all():
             return
-        used, self.group_of = np.unique(self.group_of[keep], return_inverse=True)
-        self.group_of = self.group_of.astype(np.int32)
+        used, places = np.unique(self.group_of[keep], return_inverse=True)
+        self.group_of = places.astype(np.int32)
         self.groups = self.groups.take(pa.array(used))
         self.place_of = self.place_of[keep]
         self.windows = self.windows.take(keep)
@@ -384,10 +386,10 @@ def load(settings: WindowSettings, places: bytes, rows: bytes) -> Bucket:
     """The bucket that was saved; windows of another length are cut or widened to the length wanted now."""
     held, windows_held = frames.unpack(places), frames.unpack(rows)
     group = windows_held.column("group")
-    bucket = Bucket(
+    return Bucket(
         settings,
         held.column("topic"),
-        frames.ints(held, "partition"),
+        frames.ints(held, "partition").astype(np.int32),
         held.column("topic_id"),
         frames.ints(held, "tail").copy(),
         Heads(
@@ -403,7 +405,6 @@ def load(settings: WindowSettings, places: bytes, rows: bytes) -> Bucket:
         [],
         len(windows_held),
     )
-    return bucket
 
 
 def _lists(table: Ints) -> Any:

@@ -1,7 +1,8 @@
 """Frames: what travels between the rooms, so that Spark moves few fat rows.
 
 A row is (bucket, kind, payload): one bucket's share of a batch in Arrow's format. Topic partitions and their
-windows live in the first buckets, by hash of topic and partition; the owners of a group's partitions live in the buckets after those, by hash of the group.
+windows live in the first buckets, by hash of topic and partition; the owners of a group's partitions live in the
+buckets after those, by hash of the group.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def bucket_of(topic: pa.StringArray, partition: NDArray[np.integer[Any]]) -> NDA
         count=len(encoded.dictionary),
     )
     mixed = hashes[np.asarray(encoded.indices)] + partition.astype(np.uint64) * np.uint64(_SPREAD)
-    return ((mixed >> np.uint64(7)) % np.uint64(WINDOW_BUCKETS)).astype(np.int32)
+    bucket: NDArray[np.int32] = ((mixed >> np.uint64(7)) % np.uint64(WINDOW_BUCKETS)).astype(np.int32)
+    return bucket
 
 
 def owner_bucket_of(group: str) -> int:

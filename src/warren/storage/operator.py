@@ -1,4 +1,4 @@
-"""The stateful operator: a thin shell that keeps each bucket in Spark's state store and lets the pure core change it."""
+"""The stateful operator: a thin shell that keeps buckets in Spark's state store; the pure core changes them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class WindowOperator(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._state = handle.getValueState("bucket", STATE)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: ARG002, N802, N803 (Spark's names)
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803 (Spark's names)
         (number,) = key
         news: Frames = defaultdict(list)
         for row in rows:
@@ -87,9 +87,10 @@ class WindowOperator(StatefulProcessor):
             yield frames.OWNERS, book.report(book.groups.keys() | seen if full else seen)
 
     def _load(self, version: int = core.STATE_VERSION) -> tuple[bytes, bytes] | None:
-        if not self._state.exists():
+        held = self._state.get()
+        if held is None:
             return None
-        found, first, second = self._state.get()
+        found, first, second = held
         if found != version:
             raise StateVersionError(
                 f"The checkpoint holds windows in format {found}, this version of Warren reads format {version}: "

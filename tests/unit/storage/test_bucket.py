@@ -19,7 +19,11 @@ NOW = 1_000_000
 
 
 def heads(
-    places: dict[tuple[str, int], int], at_ms: int = NOW, *, complete: bool = True, ids: dict[str, str] | None = None
+    places: dict[tuple[str, int], int],
+    at_ms: int = NOW,
+    *,
+    complete: bool = True,
+    ids: dict[str, str] | None = None,
 ) -> HeadsSeen:
     return HeadsSeen(
         pa.array([topic for topic, _ in places], pa.string()),
@@ -212,7 +216,9 @@ def test_what_is_saved_is_what_is_loaded(bucket: Bucket) -> None:
     assert core.save(loaded)[1:] == core.save(bucket)[1:]
 
 
-@pytest.mark.parametrize(("intervals", "expected"), [(2, [(3, 97), (4, 96)]), (6, [(1, 99), (2, 98), (3, 97), (4, 96)])])
+@pytest.mark.parametrize(
+    ("intervals", "expected"), [(2, [(3, 97), (4, 96)]), (6, [(1, 99), (2, 98), (3, 97), (4, 96)])]
+)
 def test_windows_of_another_length_are_fitted(intervals: int, expected: list[tuple[int, int]]) -> None:
     bucket = Bucket.empty(SETTINGS)
     bucket.see_heads(heads({("orders", 0): 100}))
@@ -223,7 +229,9 @@ def test_windows_of_another_length_are_fitted(intervals: int, expected: list[tup
 
 
 class TestReport:
-    def reported(self, bucket: Bucket, *, full: bool = False) -> dict[int, tuple[str | None, str | None, list[int]]]:
+    def reported(
+        self, bucket: Bucket, *, full: bool = False
+    ) -> dict[int, tuple[str | None, str | None, list[int]]]:
         payload = core.report(bucket, full)
         assert payload is not None
         batch = frames.unpack(payload)
@@ -244,7 +252,9 @@ class TestReport:
 
     def test_a_known_window_goes_without_names_and_a_new_one_with_them(self, bucket: Bucket) -> None:
         loaded = self.loaded(bucket)
-        loaded.see_commits(commits(Commit("a", "orders", 0, 99, 30), Commit("c", "clicks", 1, 1, 31)), NOW, True)
+        loaded.see_commits(
+            commits(Commit("a", "orders", 0, 99, 30), Commit("c", "clicks", 1, 1, 31)), NOW, True
+        )
         changed = self.reported(loaded)
         row = next(iter(np.flatnonzero(loaded.windows.offset[:, -1] == 99)))
         assert changed == {

@@ -1,0 +1,127 @@
+"""`warren demo`: a broker, groups in trouble and Warren's verdicts on them, live in the terminal."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Final
+
+import structlog
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from warren.cli.colours import coloured
+from warren.cli.signals import stop_asked
+from warren.config.sections import Logging
+from warren.demo.stage import CLUSTER, Scene, Stage
+from warren.demo.traffic import DEFAULT_SEED
+from warren.logs import configure
+
+# how long --check waits for every group to have its status
+CHECK_S: Final = 180.0
+_REFRESH_S: Final = 0.5
+
+
+def demo(
+    *,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of the API; 0 takes any free one.")
+    ] = 8000,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same traffic.")] = DEFAULT_SEED,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="End when every group has its status (0), or after 180 s (1)."),
+    ] = False,
+) -> None:
+    """See it all at once: a real Kafka broker, consumer groups in trouble, and Warren's verdicts.
+
+    Everything runs on 127.0.0.1 and is gone after Ctrl-C.
+
+    [bold]Examples[/bold]
+
+    [cyan]warren demo[/cyan]              the live table, and Burrow's API on port 8000
+
+    [cyan]warren demo --port 0[/cyan]     on any free port
+
+    [cyan]warren demo --check[/cyan]      does every group end in the status that it was made for?
+    """
+    asked = stop_asked()
+    console = Console()
+    # the table is what one wants to see: only trouble is logged
+    configure(Logging(level="error"))
+    log = structlog.get_logger("warren.demo")
+    with console.status("Starting Kafka, its traffic and Spark …"):
+        stage = Stage(port, seed)
+        stage.__enter__()
+    began = time.monotonic()
+    try:
+        with Live(console=console, auto_refresh=False, screen=False) as live:
+            while not asked.wait(_REFRESH_S):
+                scenes = stage.scenes()
+                passed = time.monotonic() - began
+                live.update(_picture(stage, scenes, passed), refresh=True)
+                if check and (all(each.as_intended for each in scenes) or passed > CHECK_S):
+                    break
+    finally:
+        with console.status("Stopping …"):
+            stage.__exit__(None, None, None)
+    log.info("demo ended", seconds=round(time.monotonic() - began))
+    if check:
+        _verdict(console, scenes, passed)
+
+
+def _picture(stage: Stage, scenes: list[Scene], passed: float) -> RenderableType:
+    url = stage.url
+    progress = stage.service.engine.progress(CLUSTER)
+    foot = Text(f"\n {url}/v3/kafka/{CLUSTER}/consumer", style="cyan")
+    foot.append(f"\n {url}/v3/kafka/{CLUSTER}/consumer/slow/lag", style="cyan")
+    foot.append(
+        f"\n {passed:.0f} s · trigger {progress.triggers}, {progress.trigger_ms} ms · Ctrl-C stops",
+        style="dim",
+    )
+    if progress.error:
+        foot.append(f"\n {progress.error}", style="red")
+    return Group(_table(scenes), foot)
+
+
+def _table(scenes: list[Scene]) -> Table:
+    table = Table(title="Warren demo", title_justify="left", title_style="bold")
+    table.add_column("group", style="bold")
+    table.add_column("what it does", style="dim", ratio=1)
+    table.add_column("status")
+    table.add_column("worst partition")
+    table.add_column("lag", justify="right")
+    table.add_column("windows full", justify="right")
+    table.add_column("as intended", justify="center")
+    for scene in scenes:
+        full, committed = scene.filled
+        table.add_row(
+            scene.actor.name,
+            scene.actor.description,
+            coloured(scene.status.status) if scene.status else "…",
+            coloured(scene.worst) if scene.worst else "…",
+            f"{scene.status.totallag:,}" if scene.status else "",
+            f"{full} of {committed}" if committed else "",
+            Text("✓", "green") if scene.as_intended else Text("·", "dim"),
+        )
+    return table
+
+
+def _verdict(console: Console, scenes: list[Scene], passed: float) -> None:
+    wrong = [scene for scene in scenes if not scene.as_intended]
+    if not wrong:
+        console.print(
+            f"Every group has the status that it was made for, after {passed:.0f} s.", style="green"
+        )
+        return
+    for scene in wrong:
+        console.print(
+            f"{scene.actor.name}: should be {scene.actor.status.name} "
+            f"(worst partition {scene.actor.partition_status.name}), is "
+            f"{scene.status.status.name if scene.status else 'not seen'} "
+            f"({scene.worst.name if scene.worst else 'none'}), {scene.filled[0]} of {scene.filled[1]} windows full",
+            style="red",
+        )
+    raise typer.Exit(1)

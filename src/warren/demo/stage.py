@@ -1,0 +1,102 @@
+"""The demo as a whole: a real broker, its traffic, and Warren watching, all on 127.0.0.1."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from warren.config import Settings
+from warren.config.sections import Cluster, HttpServer, KafkaConsumer, Spark, Storage
+from warren.demo.broker import Broker
+from warren.demo.traffic import Traffic
+from warren.evaluator.status import Status
+from warren.service import Service
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from warren.demo.groups import Actor
+    from warren.snapshot.model import GroupStatus
+
+CLUSTER: Final = "demo"
+# few partitions of the offsets topic: a small broker makes them sooner
+_OFFSETS_PARTITIONS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One actor, and what Warren says of it now; None: Warren has not seen it yet."""
+
+    actor: Actor
+    status: GroupStatus | None
+
+    @property
+    def worst(self) -> Status | None:
+        """The worst of its partitions."""
+        return max((each.status for each in self.status.partitions), default=None) if self.status else None
+
+    @property
+    def filled(self) -> tuple[int, int]:
+        """Partitions with a full window, of those that have commits."""
+        committed = [each for each in self.status.partitions if each.end] if self.status else []
+        return sum(each.complete == 1 for each in committed), len(committed)
+
+    @property
+    def as_intended(self) -> bool:
+        """Whether the verdict is the one that the actor was made for."""
+        if self.status is None:
+            return False
+        full, committed = self.filled
+        return (
+            self.status.status == self.actor.status
+            and self.worst == self.actor.partition_status
+            and (full == committed) == self.actor.complete
+        )
+
+
+def demo_settings(bootstrap_servers: str, port: int, directory: Path) -> Settings:
+    """Short windows, so that every status shows within a minute."""
+    servers = (bootstrap_servers,)
+    return Settings(
+        httpserver={"default": HttpServer(address=f"127.0.0.1:{port}")},
+        storage={"default": Storage(intervals=10)},
+        cluster={CLUSTER: Cluster(servers=servers, topic_refresh=5, offset_refresh=1)},
+        consumer={CLUSTER: KafkaConsumer(cluster=CLUSTER, servers=servers)},
+        spark=Spark(checkpoint_dir=str(directory / "checkpoint")),
+    )
+
+
+class Stage:
+    """A context manager: inside it the demo plays."""
+
+    def __init__(self, port: int, seed: int) -> None:
+        self._port = port
+        self._seed = seed
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="warren-demo-")))
+            self.broker = stack.enter_context(Broker(0, directory / "kafka", _OFFSETS_PARTITIONS))
+            self.traffic = stack.enter_context(Traffic(self.broker.bootstrap_servers, seed=self._seed))
+            settings = demo_settings(self.broker.bootstrap_servers, self._port, directory)
+            self.service = stack.enter_context(Service(settings))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def url(self) -> str:
+        return next(iter(self.service.urls.values()))
+
+    def scenes(self) -> list[Scene]:
+        """Every actor of the cast with Warren's verdict on it."""
+        view = self.service.engine.snapshot(CLUSTER)
+        return [Scene(actor, view.group(actor.name) if view else None) for actor in self.traffic.cast]
