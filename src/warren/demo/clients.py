@@ -12,8 +12,8 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from warren.errors import ConfigError, WarrenError
 
-# a command that cannot reach a broker has to say so within ten seconds
-REACH_S: Final = 8.0
+# a command that cannot reach a broker has to say so within ten seconds, its own start included
+REACH_S: Final = 6.0
 REQUEST_S: Final = 10.0
 # librdkafka writes to stderr by itself, through any table on the screen, and many times a second while a
 # broker is away; what fails because of it is reported where it fails
@@ -32,6 +32,8 @@ _PASSING: Final = frozenset(
         KafkaError.UNKNOWN_MEMBER_ID,
         KafkaError.STALE_MEMBER_EPOCH,
         KafkaError.NON_EMPTY_GROUP,
+        # "no leaders found", of a topic that was made a moment ago
+        KafkaError._NOENT,
         KafkaError._UNKNOWN_PARTITION,
         KafkaError._UNKNOWN_TOPIC,
         KafkaError._WAIT_COORD,
