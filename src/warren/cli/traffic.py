@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import json
 import logging
-import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, Any, Final
 
 import structlog
 import typer
 from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
+from warren.cli.colours import coloured
+from warren.cli.signals import stop_asked
 from warren.demo.commit_records import Shape
 from warren.demo.commit_writer import CommitWriter, Written
 from warren.demo.groups import Actor
 from warren.demo.traffic import DEFAULT_SEED, Traffic
 from warren.errors import ConfigError
-from warren.evaluator.status import Status
 
 _REFRESH_S: Final = 1.0
-_COLOURS: Final = {Status.OK: "green", Status.WARN: "yellow"}
 _DEFAULT: Final = Shape()
 _FAST: Final = "Commit records straight into a topic"
 
@@ -140,22 +138,9 @@ def _log_to_stderr() -> None:
     )
 
 
-@contextmanager
-def _until_told() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and a service manager's stop set, so that everything ends in its order."""
-    told = threading.Event()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
-        signal.signal(number, lambda *_: told.set())
-    try:
-        yield told
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _play(running: Traffic, duration: float | None, *, as_json: bool) -> None:
-    with _until_told() as told, running:
+    told = stop_asked()
+    with running:
         end = None if duration is None else time.monotonic() + duration
         if as_json:
             _say({"cast": [_described(actor) for actor in running.cast]})
@@ -211,17 +196,15 @@ def _table(running: Traffic) -> Table:
     for heading in ("commits", "offset", "lag"):
         table.add_column(heading, justify="right")
     for actor, done in zip(running.cast, running.progress(), strict=True):
-        colour = _COLOURS.get(actor.status, "red")
-        verdict = actor.status.name
+        verdict = coloured(actor.status)
         if actor.partition_status != actor.status:
-            verdict += f" ({actor.partition_status.name})"
-        what = (
-            f"[red]{escape(done.trouble)}[/red]" if done.trouble and not done.commits else actor.description
-        )
+            verdict += Text(f" ({actor.partition_status.name})")
+        # trouble that went by is history
+        trouble = done.trouble and not done.commits
         table.add_row(
             actor.name,
-            what,
-            f"[{colour}]{verdict}[/]",
+            Text(done.trouble, "red") if trouble else actor.description,
+            verdict,
             f"{done.commits:,}",
             f"{done.offset:,}",
             f"{done.lag:,}",
@@ -246,7 +229,8 @@ def _write(
         TimeElapsedColumn(),
         console=Console(stderr=True),
     )
-    with _until_told() as told, bar:
+    told = stop_asked()
+    with bar:
         task = bar.add_task("topics", total=None, rate="")
         writer.prepare()
         began = time.monotonic()

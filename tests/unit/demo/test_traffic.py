@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -31,10 +32,14 @@ NOWHERE = "127.0.0.1:1"
 
 
 @pytest.fixture(autouse=True)
-def _logging_as_before() -> Iterator[None]:
-    before = structlog.get_config()
+def _process_as_before() -> Iterator[None]:
+    """The command sets logging and signals for its whole process, which here is the tests'."""
+    logging_before = structlog.get_config()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
-    structlog.configure(**before)
+    structlog.configure(**logging_before)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture
@@ -60,13 +65,15 @@ def test_an_actor_that_fails_starts_over_and_the_others_go_on(monkeypatch: pytes
         stop.wait()
 
     monkeypatch.setattr(Group, "run", run)
-    with structlog.testing.capture_logs() as lines, Traffic(NOWHERE) as running:
+    lines = structlog.testing.CapturingLogger()
+    monkeypatch.setattr(traffic, "log", lines)
+    with Traffic(NOWHERE) as running:
         all_are_there.wait(20)
         assert mended.is_set()
         trouble = {done.group: done.trouble for done in running.progress()}
     assert trouble.pop("mailer") == "lost its way"
     assert set(trouble.values()) == {""}
-    assert [line["actor"] for line in lines] == ["mailer", "mailer"]
+    assert [call.kwargs["actor"] for call in lines.calls] == ["mailer", "mailer"]
 
 
 @pytest.mark.usefixtures("no_broker_needed")
