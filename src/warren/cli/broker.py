@@ -29,7 +29,7 @@ def broker(
     sasl: Annotated[
         str | None,
         typer.Option(
-            metavar="MECHANISM:USER:PASSWORD",
+            metavar="MECH:USER:PASSWORD",
             help="Ask clients to log in: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.",
         ),
     ] = None,
@@ -43,13 +43,13 @@ def broker(
 
     A single Kafka 4.1 node in KRaft mode, from the published jars, which are fetched once.
 
-    Examples:
+    [bold]Examples[/bold]
 
-      warren broker
+    [cyan]warren broker[/cyan]                          gone with Ctrl-C
 
-      warren broker --port 0 --data ./kafka
+    [cyan]warren broker --port 0 --data ./kafka[/cyan]  any port, data that stays
 
-      warren broker --sasl SCRAM-SHA-512:alice:secret --tls
+    [cyan]warren broker --sasl PLAIN:alice:secret --tls[/cyan]
     """
     # a service manager's stop is the same as a person's Ctrl-C
     signal.signal(signal.SIGTERM, _interrupt)

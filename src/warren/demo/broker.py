@@ -19,12 +19,13 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import IO, Final, Self
 
 from rich.console import Console
 
 from warren.demo import keeper
 from warren.demo.certificates import Certificates, ensure_certificates
+from warren.demo.claim import claim
 from warren.demo.credentials import Credentials
 from warren.demo.jars import ensure_jars, read_lock
 from warren.demo.java import Java, find_java
@@ -35,11 +36,16 @@ from warren.errors import WarrenError
 HOST: Final = "127.0.0.1"
 STARTED: Final = "Kafka Server started"
 PORT_LOST: Final = "Address already in use"
-DATA_IN_USE: Final = "Failed to acquire lock on file"
 
 # how often a broker that may take any port is started anew when somebody else was quicker at the chosen one
 TRIES: Final = 5
 LOOK_S: Final = 0.02
+# what the keeper may take to end the broker, and a little more
+STOP_S: Final = keeper.GRACE_S + 5.0
+
+
+# librdkafka's settings, in the type that its clients take
+ClientSettings = dict[str, str | int | float | bool]
 
 
 class BrokerError(WarrenError):
@@ -74,7 +80,7 @@ class Broker:
         client_certificates: bool = False,
         heap_mb: int = 512,
         settings: Mapping[str, str] | None = None,
-        start_timeout_s: float = 60.0,
+        start_timeout_s: float = 90.0,
         console: Console | None = None,
     ) -> None:
         """`client_certificates` asks the clients for one as well; `settings` are Kafka's own, and win."""
@@ -90,6 +96,7 @@ class Broker:
         self._heap_mb = heap_mb
         self._settings = dict(settings or {})
         self._console = console
+        self._claim: IO[str] | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
         self._pid: int | None = None
 
@@ -111,9 +118,9 @@ class Broker:
         return f"{HOST}:{self.port}"
 
     @property
-    def client_settings(self) -> dict[str, str]:
+    def client_settings(self) -> ClientSettings:
         """All that a librdkafka client needs to talk to this broker."""
-        settings = {"bootstrap.servers": self.bootstrap_servers}
+        settings: ClientSettings = {"bootstrap.servers": self.bootstrap_servers}
         certificates = self.certificates
         protocol = security_protocol(self.sasl, certificates)
         if protocol != "PLAINTEXT":
@@ -182,16 +189,18 @@ class Broker:
 
     def stop(self) -> None:
         """End the broker in good order; by force if it does not within a few seconds."""
-        if self._keeper is None:
-            return
-        if self._keeper.stdin is not None:
-            self._keeper.stdin.close()
-        try:
-            self._keeper.wait(keeper.GRACE_S + 5.0)
-        except subprocess.TimeoutExpired:
-            self._keeper.kill()
-            self._keeper.wait()
-        self._keeper = None
+        if self._keeper is not None:
+            if self._keeper.stdin is not None:
+                self._keeper.stdin.close()
+            try:
+                self._keeper.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                self._keeper.kill()
+                self._keeper.wait()
+            self._keeper = None
+        if self._claim is not None:
+            self._claim.close()
+            self._claim = None
 
     def kill(self) -> None:
         """End the broker as a power cut would: no flush, no farewell."""
@@ -225,6 +234,8 @@ class Broker:
     def _start(self, java: Java, classpath: str) -> None:
         try:
             self.data.mkdir(parents=True, exist_ok=True)
+            if self._claim is None:
+                self._claim = claim(self.data, STOP_S)
             command = self._prepare(java, classpath)
         except OSError as error:
             raise BrokerError(f"The broker's data cannot be kept in {self.data}: {error}.") from error
@@ -236,6 +247,8 @@ class Broker:
                 stdout=subprocess.PIPE,
                 stderr=output,
                 start_new_session=True,
+                # the claim ends with the keeper, which outlives the broker
+                pass_fds=(self._claim.fileno(),),
             )
         if self._keeper.stdout is not None:
             with self._keeper.stdout as said:
@@ -310,10 +323,6 @@ class Broker:
                 return
             if PORT_LOST in text:
                 raise PortTakenError(self.port)
-            if DATA_IN_USE in text:
-                raise BrokerError(
-                    f"The data in {self.data} is in use by another broker: stop that one first."
-                )
             if ended:
                 raise BrokerError(f"Kafka ended while starting ({self.log} has more): {_last_line(text)}")
             if time.monotonic() > deadline:
