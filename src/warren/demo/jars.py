@@ -156,7 +156,7 @@ def _run_ivy(java: Java, jars: Sequence[Jar], work: Path, on_progress: OnProgres
         *(str(java.path), *_proxy_options(os.environ), f"-Divy.default.ivy.user.dir={work}/user"),
         *(
             "-jar",
-            str(_ivy()),
+            str(ivy()),
             "-settings",
             settings,
             "-cache",
@@ -167,9 +167,9 @@ def _run_ivy(java: Java, jars: Sequence[Jar], work: Path, on_progress: OnProgres
         *("-confs", "default", "-retrieve", f"{work}/got/{PLACE}"),
     ]
     lines: list[str] = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as ivy:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as fetching:
         done = 0
-        for line in ivy.stdout or ():
+        for line in fetching.stdout or ():
             lines.append(line)
             if "[SUCCESSFUL ]" in line:
                 done += 1
@@ -190,7 +190,8 @@ def _wanted(jars: Iterable[Jar]) -> str:
     )
 
 
-def _ivy() -> Path:
+def ivy() -> Path:
+    """The Ivy inside PySpark."""
     spec = find_spec("pyspark")
     found = sorted(Path(spec.origin).parent.glob("jars/ivy-*.jar")) if spec and spec.origin else []
     if not found:
