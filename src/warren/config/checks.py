@@ -89,9 +89,9 @@ def _clusters(tree: Tree) -> None:
             "there is no cluster, so there is nothing to watch",
             "add [cluster.NAME] and [consumer.NAME]",
         )
-    watched = {keys.get("cluster") for _, keys in tree.named("consumer")}
+    watched = [keys.get("cluster") for _, keys in tree.named("consumer")]
     # a consumer with a wrong or missing cluster is reported already, and may be the one
-    for name in clusters if watched <= set(clusters) else ():
+    for name in clusters if all(one in clusters for one in watched) else ():
         if name not in watched:
             what = "no consumer section belongs to this cluster, so none of its groups is seen"
             tree.add("warning", ("cluster", name), what, f'add a [consumer.NAME] with cluster = "{name}"')

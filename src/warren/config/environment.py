@@ -63,7 +63,9 @@ def _set(tree: Tree, path: tuple[str, ...], name: str, value: str) -> None:
     key, *inner = path[len(place) :]
     keys = tree.modules.setdefault(place, {})
     if inner:
-        keys[key] = {**keys[key], inner[0]: value}
+        # another variable may have replaced the table by something that is none
+        if isinstance(keys.get(key), dict):
+            keys[key] = {**keys[key], inner[0]: value}
     else:
         key = OLD_NAMES.get(key, key)
         keys[key] = _structured(value)

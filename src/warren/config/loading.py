@@ -44,7 +44,13 @@ def load(place: Path | str | None, environ: Mapping[str, str]) -> Settings:
 def examine(place: Path | str | None, environ: Mapping[str, str]) -> Examination:
     """Everything that is right and wrong; ConfigError only when there is no file or it cannot be parsed."""
     path = files.find(Path("." if place is None else place).expanduser())
-    tree = arranged(files.read(path))
+    return examined(files.read(path), environ)
+
+
+def examined(document: files.Document, environ: Mapping[str, str]) -> Examination:
+    """Everything that is right and wrong with a file that is read already."""
+    path = document.path
+    tree = arranged(document)
     environment.apply(tree, environ)
     checks.resolve_references(tree)
     checks.find_files(tree)

@@ -1,5 +1,6 @@
 """A file's tree put in order: sections and keys in lower case, today's names, module names as written."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -63,16 +64,17 @@ class Tree:
 
 
 def dotted(path: tuple[str, ...]) -> str:
-    """The path as one writes it in TOML: names with dots in quotes."""
-    return ".".join(f'"{part}"' if "." in part else part for part in path)
+    """The path as one writes it in TOML: names with a dot, a blank and the like in quotes."""
+    return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else f'"{part}"' for part in path)
 
 
 def arranged(document: Document) -> Tree:
     """The document's modules; what cannot be one is reported."""
     tree = Tree(document)
     known = (*PLAIN, *NAMED)
-    for written, content in document.tree.items():
+    for written, found in document.tree.items():
         section = str(written).lower()
+        content = {} if found is None else found  # YAML writes an empty section as nothing
         if section not in known:
             remedy = did_you_mean(section, known, f"known sections are {', '.join(known)}")
             tree.add("warning", (str(written),), "this section is not known and has no effect", remedy)
@@ -92,7 +94,7 @@ def arranged(document: Document) -> Tree:
 
 
 def _modules(tree: Tree, section: str, content: Mapping[Any, Any]) -> None:
-    loose = [str(key) for key, value in content.items() if not isinstance(value, dict)]
+    loose = [str(key) for key, value in content.items() if value is not None and not isinstance(value, dict)]
     if loose:
         verb = "stands" if len(loose) == 1 else "stand"
         tree.add(
@@ -102,8 +104,8 @@ def _modules(tree: Tree, section: str, content: Mapping[Any, Any]) -> None:
             f"give it one, for example [{section}.{'default' if section != 'cluster' else 'local'}]",
         )
     seen: dict[str, str] = {}
-    for written, keys in content.items():
-        name = str(written)
+    for written, found in content.items():
+        name, keys = str(written), {} if found is None else found
         if not isinstance(keys, dict):
             continue
         inner = [str(key) for key, value in keys.items() if isinstance(value, dict)]
@@ -134,7 +136,10 @@ def _keys(tree: Tree, place: Place, content: Mapping[Any, Any]) -> dict[str, Any
             tree.add(
                 "error", (*place, str(written)), "this key stands in the section twice", "keep one of them"
             )
-        keys[key] = value
+        if key == "class-name" and value is None:
+            keys[key] = "null"  # YAML's and JSON's word for nothing is a notifier's name
+        elif value is not None:
+            keys[key] = value
     for old, new in OLD_NAMES.items():
         if old not in keys or new not in all_fields(place[0]):
             continue

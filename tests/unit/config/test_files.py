@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 import yaml
 
-from warren.config import load
+from warren.config import examine, load
 from warren.config.files import find, read
 from warren.errors import ConfigError
 
@@ -42,6 +42,21 @@ def test_three_languages_one_meaning(tmp_path: Path, kind: str) -> None:
     assert settings.cluster["East"].servers == ("a:9092", "b:9092")
     assert settings.consumer["East"].cluster == "East"
     assert settings.spark.conf == {"spark.sql.shuffle.partitions": "8"}
+
+
+def test_nothing_in_yaml_is_an_empty_section_or_an_absent_key(tmp_path: Path) -> None:
+    (tmp_path / "burrow.yaml").write_text(
+        "general:\nstorage:\n  mem:\nnotifier:\n  n:\n    class-name: null\n    interval:\n"
+    )
+    settings = load(tmp_path, {})
+    assert list(settings.storage) == ["mem"]
+    assert settings.notifier["n"].class_name == "null"
+    assert settings.notifier["n"].interval == 60
+
+
+def test_yaml_problems_have_their_line(tmp_path: Path) -> None:
+    (tmp_path / "burrow.yaml").write_text("storage:\n  Mem:\n    workers: 3\n    intervals: few\n")
+    assert [problem.line for problem in examine(tmp_path, {}).errors] == [4]
 
 
 def test_the_working_directory_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
