@@ -16,19 +16,16 @@ from warren.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 
-# written so that this file does not find itself
+# the escapes and the classes of one letter keep this file from finding itself
 FORBIDDEN = {
-    "the Python registry": "pypi" + r"\.org|python" + r"hosted",
-    "Maven's registry": "repo1" + r"\.maven|maven" + r"\.org/maven2|search" + r"\.maven",
-    "other registries": "registry" + r"\.npmjs|static" + r"\.crates\.io|proxy" + r"\.golang\.org",
-    "Debian's mirrors": "deb" + r"\.debian\.org|snapshot" + r"\.debian\.org",
-    "an index or a place of wheels": r"--(?:extra-)?"
-    + "index"
-    + r"-url[ =]\S*[:/]|--find"
-    + r"-links[ =]\S*/",
-    "a path of one machine": r"(?<![\w.])/(?:" + "root|home/" + r"\w+|opt/wheels|work/(?:main|shared))/",
-    "work left undone": r"\b(?:TO" + "DO|FIX" + r"ME|X" + r"XX)\b",
-    "a test that does not run": r"mark\.(?:skip|x" + r"fail)|pytest\.(?:skip|x" + r"fail|importorskip)\(",
+    "the Python registry": r"pypi\.org|pythonhosted\.org",
+    "Maven's registry": r"repo1\.maven|maven\.org/maven2|search\.maven",
+    "other registries": r"registry\.npmjs|static\.crates\.io|proxy\.golang\.org",
+    "Debian's mirrors": r"deb\.debian\.org|snapshot\.debian\.org",
+    "an index or a place of wheels": r"--(?:extra-)?index-url[ =]\S*[:/]|--find-links[ =]\S*/",
+    "a path of one machine": r"(?<![\w.])/(?:root|home/\w+|opt/wheels|work/(?:main|shared))/",
+    "work left undone": r"\b(?:TOD[O]|FIXM[E]|XX[X])\b",
+    "a test that does not run": r"mark\.(?:skip|xfail)|pytest\.(?:skip|xfail|importorskip)\(",
 }
 
 
