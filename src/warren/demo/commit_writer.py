@@ -100,19 +100,24 @@ class CommitWriter:
         # the heads of an earlier run may be higher than asked for
         self._head = min(heads_of(admin, {shape.data_topic: shape.partitions}).values())
 
-    def write(self, count: int, progress: Callable[[int], object] = lambda _written: None) -> Written:
+    def write(
+        self,
+        count: int,
+        progress: Callable[[int], object] = lambda _written: None,
+        stop: threading.Event | None = None,
+    ) -> Written:
         """Write so many commits at once, their times lead up to now; `progress` gets how many were sent."""
         admin, producer = self._ready()
         end_ms = time.time_ns() // 1_000_000
-        began, before = time.monotonic(), self._stored(admin)
-        for done in range(0, count, _CHUNK):
-            size = min(_CHUNK, count - done)
-            times_ms = self.workload.spread_times(done, size, count, end_ms, self._interval_ms)
-            self._send(producer, times_ms)
-            progress(done + size)
+        began, before, sent = time.monotonic(), self._stored(admin), 0
+        while sent < count and not (stop is not None and stop.is_set()):
+            size = min(_CHUNK, count - sent)
+            self._send(producer, self.workload.spread_times(sent, size, count, end_ms, self._interval_ms))
+            sent += size
+            progress(sent)
         _settle(producer)
-        written = Written(count, time.monotonic() - began)
-        self._check(before, self._stored(admin), count)
+        written = Written(sent, time.monotonic() - began)
+        self._check(before, self._stored(admin), sent)
         return written
 
     def run(
