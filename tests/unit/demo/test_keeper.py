@@ -86,7 +86,9 @@ def test_a_parent_killed_with_9_takes_the_command_along(families: list[Family]) 
 
 def test_a_fork_that_keeps_the_pipe_open_does_not_keep_the_command(families: list[Family]) -> None:
     made = family(families, then=FORK_THAT_HOLDS_THE_PIPE)
-    holder = next(child for child in psutil.Process(made.parent.pid).children() if child.pid != made.keeper)
+    parent = psutil.Process(made.parent.pid)
+    assert eventually(lambda: len(parent.children()) == 2, SOON_S)
+    holder = next(child for child in parent.children() if child.pid != made.keeper)
     made.parent.kill()
     try:
         assert eventually(lambda: not alive(made.command) and not alive(made.keeper), SOON_S)
