@@ -22,7 +22,8 @@ from warren.config import Settings
 from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink
 from warren.config.sections import KafkaConsumer
 from warren.errors import WarrenError
-from warren.kafka.client import client_properties, with_login
+from warren.kafka.client import client_properties
+from warren.kafka.login import with_login
 
 # clients that report on their own would talk over our answer
 _SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)

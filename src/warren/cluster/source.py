@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from warren.cluster.requests import Requests
 from warren.cluster.survey import Survey, Surveyor
 from warren.kafka.brokers import now_ms
-from warren.kafka.client import Property
+from warren.kafka.login import Property
 from warren.storage import frames
 
 # nothing that the brokers do holds a trigger up for longer than about this

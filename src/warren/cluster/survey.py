@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warren.kafka.brokers import Offsets
-    from warren.kafka.client import Property
+    from warren.kafka.login import Property
 
 
 @dataclass(frozen=True, slots=True)

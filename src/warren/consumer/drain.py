@@ -14,7 +14,7 @@ from warren.consumer.plan import Range
 from warren.errors import WarrenError
 from warren.kafka.batch import RawRecords
 from warren.kafka.brokers import SILENT, now_ms
-from warren.kafka.client import Property, with_login
+from warren.kafka.login import Property, with_login
 
 if TYPE_CHECKING:
     from confluent_kafka import Message
@@ -25,6 +25,8 @@ CHUNK: Final = 500_000
 _TAKE: Final = 100_000
 # without a single record for so long the read is given up; the query begins again and reads the same ranges
 STALL_S: Final = 30.0
+# a fetch can get lost when its broker goes away: after so long without a record it is asked for again
+ASK_AGAIN_S: Final = 3.0
 
 _CONSUMER: Final = {
     # never used: partitions are assigned and nothing is committed
@@ -65,20 +67,23 @@ class Drain:
 
     def _one_per_partition(self, ranges: Sequence[Range]) -> Iterator[RawRecords]:
         reading = _Reading(ranges)
-        self._consumer.assign([TopicPartition(self._topic, each.partition, each.begin) for each in ranges])
+        self._assign(reading)
         parts: list[RawRecords] = []
-        heard = time.monotonic()
+        heard = asked = time.monotonic()
         try:
             while not reading.done:
                 got = self._consumer.consume(_TAKE, 0.1)
+                now = time.monotonic()
                 if got:
-                    heard = time.monotonic()
+                    heard = now
                     parts.append(reading.take(got))
-                    self._consumer.pause([TopicPartition(self._topic, each) for each in reading.finished()])
-                elif time.monotonic() - heard > STALL_S:
+                elif now - heard > STALL_S:
                     raise StalledError(
                         f"{self._topic}: no record for {STALL_S:.0f} s though {reading.left()} are to be read"
                     )
+                elif now - max(heard, asked) > ASK_AGAIN_S:
+                    self._assign(reading)
+                    asked = now
                 if sum(map(len, parts)) >= CHUNK:
                     yield _joined(parts)
                     parts = []
@@ -86,6 +91,11 @@ class Drain:
                 yield _joined(parts)
         finally:
             self._consumer.unassign()
+
+    def _assign(self, reading: _Reading) -> None:
+        self._consumer.assign(
+            [TopicPartition(self._topic, partition, at) for partition, at in reading.unfinished()]
+        )
 
 
 class _Reading:
@@ -101,7 +111,6 @@ class _Reading:
             self._next[each.partition] = each.begin
             self._end[each.partition] = each.end
             self._shift[each.partition] = each.shift
-        self._open = self._next < self._end
 
     @property
     def done(self) -> bool:
@@ -110,11 +119,10 @@ class _Reading:
     def left(self) -> int:
         return int(np.maximum(self._end - self._next, 0).sum())
 
-    def finished(self) -> list[int]:
-        """Partitions that came to their end since this was last asked."""
-        over = self._open & (self._next >= self._end)
-        self._open &= ~over
-        return np.flatnonzero(over).tolist()
+    def unfinished(self) -> list[tuple[int, int]]:
+        """Partitions that are still to be read, and where to go on."""
+        rest = np.flatnonzero(self._next < self._end)
+        return list(zip(rest.tolist(), self._next[rest].tolist(), strict=True))
 
     def take(self, messages: Sequence[Message]) -> RawRecords:
         """The records among these messages that belong to the ranges; notes how far they come."""

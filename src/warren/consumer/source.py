@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, cast
@@ -16,11 +17,24 @@ from warren.consumer.framing import framed
 from warren.consumer.plan import LogEnds, Position, Range
 from warren.kafka.batch import decode
 from warren.kafka.brokers import EARLIEST, LATEST, Brokers, UnreachableError, now_ms
-from warren.kafka.client import Property
+from warren.kafka.login import Property
 from warren.storage import frames
 
 # how long the planner waits for the brokers before it lets the trigger go on without news
 PLAN_TIMEOUT_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFilter:
+    """Allow and deny lists, as many of each as there are: every one must let a group through."""
+
+    allow: tuple[re.Pattern[str], ...] = ()
+    deny: tuple[re.Pattern[str], ...] = ()
+
+    def accepts(self, group: str) -> bool:
+        return all(each.search(group) for each in self.allow) and not any(
+            each.search(group) for each in self.deny
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +51,8 @@ class OffsetsSettings:
     tasks: int
     # commits of one partition that a window can hold; None: any number, since near commits are merged later
     per_key: int | None
-    # whether to look at a group at all
-    accepts: Callable[[str], bool]
+    # which groups to look at
+    groups: GroupFilter
     topic_refresh_ms: int
 
     def __repr__(self) -> str:
@@ -104,7 +118,7 @@ class OffsetsReader(DataSourceStreamReader):
         hand = cast("Hand", partition)
         settings = self._settings
         drain = kept_drain(tuple(sorted(settings.client.items())), settings.topic)
-        accepts = lru_cache(maxsize=None)(settings.accepts)
+        accepts = lru_cache(maxsize=None)(settings.groups.accepts)
         for records in drain.records(hand.ranges):
             decoded = decode(records, accepts)
             yield framed(decoded, settings.per_key, hand.after_ms, hand.before_ms, len(records))

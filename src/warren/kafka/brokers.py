@@ -8,13 +8,14 @@ from concurrent.futures import wait
 from typing import Any, Final
 
 from confluent_kafka import KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from warren.errors import WarrenError
-from warren.kafka.client import Property, with_login
+from warren.kafka.login import Property, with_login
 
-EARLIEST: Final = OffsetSpec.earliest()
-LATEST: Final = OffsetSpec.latest()
+EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 # topic partition: its offset; one that nobody could answer for is not in it
 Offsets = dict[tuple[str, int], int]

@@ -1,17 +1,11 @@
 """Client profiles as librdkafka properties: the one place where secrets leave their wrapping."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
 
 from warren.config import Settings
 from warren.config.sections import ClientProfile, Sasl, Tls
 from warren.errors import WarrenError
-from warren.kafka.iam import TokenSource
-
-# properties that are ours, not librdkafka's; `with_login` turns them into a callback
-IAM_PREFIX: Final = "warren.iam."
-
-Property = str | int | bool
+from warren.kafka.login import IAM_PREFIX, Property
 
 
 class UnknownProfileError(WarrenError):
@@ -42,15 +36,6 @@ def client_properties(settings: Settings, profile_name: str, servers: Sequence[s
         login=bool(profile.sasl or profile.iam),
     )
     return properties
-
-
-def with_login(properties: Mapping[str, Property]) -> dict[str, Any]:
-    """The properties as a client takes them: with the callback that signs AWS tokens where one is needed."""
-    own = {key: value for key, value in properties.items() if not key.startswith(IAM_PREFIX)}
-    iam = {key.removeprefix(IAM_PREFIX): str(value) for key, value in properties.items() if key not in own}
-    if iam:
-        return own | {"oauth_cb": TokenSource(iam["region"], iam["role-arn"], iam["profile"])}
-    return own
 
 
 def _profile(settings: Settings, name: str) -> ClientProfile:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from warren.cluster.requests import Requests
 from warren.cluster.source import HeadsSettings
 from warren.config.sections import GroupLists, KafkaConsumer
-from warren.consumer.source import OffsetsSettings
+from warren.consumer.source import GroupFilter, OffsetsSettings
 from warren.kafka.brokers import now_ms
 from warren.kafka.client import client_properties
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
@@ -135,7 +135,7 @@ class Engine:
                 consumer.max_records_per_trigger,
                 cores(session),
                 None if window.min_distance else window.intervals,
-                partial(_accepts, consumer, window),
+                _filter(consumer, window),
                 refresh[0],
             )
             for consumer in settings.consumers_of(name).values()
@@ -153,6 +153,9 @@ class Engine:
         )
 
 
-def _accepts(consumer: GroupLists, window: GroupLists, group: str) -> bool:
-    """Both lists must let a group through."""
-    return consumer.accepts(group) and window.accepts(group)
+def _filter(*lists: GroupLists) -> GroupFilter:
+    """The lists of all modules together; regular expressions alone, since workers need not know settings."""
+    return GroupFilter(
+        tuple(each.group_allowlist.regex for each in lists if each.group_allowlist is not None),
+        tuple(each.group_denylist.regex for each in lists if each.group_denylist is not None),
+    )

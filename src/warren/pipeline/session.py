@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,18 +10,22 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import SparkSession
 
+from warren.pipeline.runtime import environment, java_options
+
 if TYPE_CHECKING:
     from warren.config.sections import Spark
 
 _STATE: Final = "spark.sql.streaming.stateStore"
+
+# Spark looks for secrets in plans and offsets with regular expressions that recurse: they want a deep stack. The
+# heavy work is done in Python and RocksDB, so Java need not spend a second core on compiling itself to perfection
+JAVA_OPTIONS: Final = "-Xss4m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 # what Warren wants of Spark; [spark.conf] has the last word
 DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "512m",
-    # Spark looks for secrets in plans and offsets with regular expressions that recurse: they want a deep stack
-    "spark.driver.extraJavaOptions": "-Xss4m -XX:+UseSerialGC",
     # windows live here
     f"{_STATE}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
@@ -39,12 +42,11 @@ LOCAL: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "1
 
 def spark_session(settings: Spark) -> SparkSession:
     """The session, made on first use; what Spark has to say goes to `spark.log` beside the checkpoints."""
-    # the workers run the same Python as this process
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    environment(os.environ)
+    java = {"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {java_options()}"}
     local = LOCAL if settings.master.startswith("local") else {}
     builder = SparkSession.builder.appName("warren").master(settings.master)
-    for key, value in (DEFAULTS | local | settings.conf).items():
+    for key, value in (DEFAULTS | java | local | settings.conf).items():
         builder = builder.config(key, value)
     directory = Path(settings.checkpoint_dir)
     directory.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,8 @@ from pydantic import SecretStr
 
 from warren.config import Settings, load
 from warren.config.sections import ClientProfile, Iam, Sasl, Tls
-from warren.kafka.client import UnknownProfileError, client_properties, with_login
+from warren.kafka.client import UnknownProfileError, client_properties
+from warren.kafka.login import with_login
 from warren.kafka.iam import TokenSource
 
 SERVERS = ("a:9092", "b:9092")

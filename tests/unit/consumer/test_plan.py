@@ -1,0 +1,133 @@
+"""Planning: what is read is fixed, complete and read once, whatever the topic does."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from warren.consumer.plan import LogEnds, Position, Range, advance, dealt, first_position, ranges
+
+
+def ends(*end: int | None, start: tuple[int | None, ...] | None = None, at: int = 1_000) -> LogEnds:
+    return LogEnds(start or (0,) * len(end), end, at - 10, at)
+
+
+class TestFirstPosition:
+    def test_from_the_earliest_record(self) -> None:
+        position = first_position(ends(5, 9, start=(2, 0)), start_latest=False, backfill=False)
+        assert (position.next, position.back, position.live) == ((2, 0), (), False)
+
+    def test_from_the_latest(self) -> None:
+        position = first_position(ends(5, 9, start=(2, 0)), start_latest=True, backfill=False)
+        assert (position.next, position.back, position.live) == ((5, 9), (), True)
+
+    def test_from_the_latest_with_history_afterwards(self) -> None:
+        position = first_position(ends(5, 9, start=(2, 0)), start_latest=True, backfill=True)
+        assert (position.next, position.back) == ((5, 9), ((2, 5), (0, 9)))
+
+    def test_a_topic_that_is_not_there_yet(self) -> None:
+        position = first_position(ends(), start_latest=True, backfill=True)
+        later = advance(position, ends(3, 0), limit=100)
+        assert ranges(position, later) == [Range(0, 0, 3, 0)]
+
+
+class TestAdvance:
+    def test_everything_when_it_is_little(self) -> None:
+        start = Position((0, 5), (0, 0))
+        end = advance(start, ends(10, 5), limit=100)
+        assert ranges(start, end) == [Range(0, 0, 10, 0)]
+        assert (end.live, end.left, end.at_ms, end.asked_ms) == (True, 0, 1_000, 990)
+
+    def test_a_share_of_each_when_it_is_much(self) -> None:
+        start = Position((0, 0), (0, 0))
+        end = advance(start, ends(900, 100), limit=100)
+        assert end.next == (90, 10)
+        assert (end.live, end.left) == (False, 900)
+
+    def test_the_present_before_history(self) -> None:
+        start = Position((5, 9), (0, 0), ((2, 5), (0, 9)))
+        middle = advance(start, ends(15, 9), limit=14)
+        assert ranges(start, middle) == [Range(0, 5, 15, 0), Range(0, 2, 3, 0), Range(1, 0, 3, 0)]
+        end = advance(middle, ends(15, 9), limit=100)
+        assert ranges(middle, end) == [Range(0, 3, 5, 0), Range(1, 3, 9, 0)]
+        assert end.back == ()
+        assert ranges(end, advance(end, ends(15, 9), limit=100)) == []
+
+    def test_a_partition_without_leader_waits(self) -> None:
+        start = Position((3, 5), (0, 0))
+        end = advance(start, ends(None, 7), limit=100)
+        assert ranges(start, end) == [Range(1, 5, 7, 0)]
+        assert end.next == (3, 7)
+
+    def test_new_partitions_are_read_from_their_beginning_and_order_goes_on_upwards(self) -> None:
+        start = Position((100, 50), (0, 0))
+        end = advance(start, ends(120, 50, 4), limit=1_000)
+        assert ranges(start, end) == [Range(0, 100, 120, 0), Range(2, 0, 4, 120)]
+        later = advance(end, ends(120, 50, 6), limit=1_000)
+        assert ranges(end, later) == [Range(2, 4, 6, 120)]
+
+    def test_a_topic_made_anew_is_read_from_its_beginning_and_order_goes_on_upwards(self) -> None:
+        start = Position((100, 50), (0, 7))
+        end = advance(start, ends(3, 50), limit=1_000)
+        assert ranges(start, end) == [Range(0, 0, 3, 100)]
+
+    def test_a_bad_moment_keeps_the_position_and_says_why(self) -> None:
+        start = Position((1,), (0,), live=True)
+        end = start.without_news("no answer")
+        assert ranges(start, end) == []
+        assert (end.next, end.live, end.error) == ((1,), False, "no answer")
+        assert advance(end, ends(2), limit=10).error == ""
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[LogEnds], int]:
+    """A topic that grows in records and in partitions, with leaders that come and go."""
+    sizes = [draw(st.integers(0, 50)) for _ in range(draw(st.integers(1, 3)))]
+    seen = []
+    for step in range(draw(st.integers(1, 8))):
+        sizes = [size + draw(st.integers(0, 40)) for size in sizes]
+        sizes += [draw(st.integers(0, 20)) for _ in range(draw(st.integers(0, 1)))]
+        seen.append(ends(*(None if draw(st.booleans()) and step else size for size in sizes), at=step + 1))
+    seen.append(ends(*sizes, at=99))
+    return seen, draw(st.integers(1, 60))
+
+
+@given(histories())
+def test_every_record_is_read_once(history: tuple[list[LogEnds], int]) -> None:
+    seen, limit = history
+    read: list[tuple[int, int]] = []
+    position = first_position(seen[0], start_latest=False, backfill=False)
+    for look in [*seen, *[seen[-1]] * 500]:
+        # as Spark does: what is kept is the offset's text
+        following = Position.from_offset(advance(position, look, limit).to_offset())
+        read += [
+            (part.partition, at) for part in ranges(position, following) for at in range(part.begin, part.end)
+        ]
+        position = following
+        if position.live and look is seen[-1]:
+            break
+    last = seen[-1].end
+    assert sorted(read) == [(number, at) for number, end in enumerate(last) for at in range(end or 0)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(1, 1000)), max_size=60), st.integers(1, 8))
+def test_hands_share_the_work(sizes: list[tuple[int, int]], tasks: int) -> None:
+    found = [Range(partition, 0, size, 0) for partition, size in sizes]
+    hands = dealt(found, tasks)
+    assert sorted((each for hand in hands for each in hand), key=repr) == sorted(found, key=repr)
+    loads = sorted(sum(each.end for each in hand) for hand in hands)
+    if len(hands) == tasks and loads:
+        assert loads[-1] - loads[0] <= max(size for _, size in sizes)
+
+
+@pytest.mark.parametrize(
+    "position",
+    [
+        Position(),
+        Position((1, 2), (0, 0), (), 5, 6, True, 7, "why, indeed"),
+        Position((1, 2), (0, 9), ((0, 4), (3, 3))),
+    ],
+)
+def test_a_position_survives_its_text(position: Position) -> None:
+    assert Position.from_offset(position.to_offset()) == position

@@ -1,0 +1,117 @@
+"""The pipeline without Spark: the real operator over a dictionary of states, the real framing and read model round it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Row
+
+from warren.cluster.source import Look
+from warren.cluster.source import framed as heads_framed
+from warren.cluster.survey import Survey
+from warren.consumer.framing import framed as commits_framed
+from warren.kafka.batch import RawRecords, decode
+from warren.snapshot.read_model import ReadModel, RuleSettings
+from warren.snapshot.view import ClusterView
+from warren.storage.bucket import WindowSettings
+from warren.storage.operator import WindowOperator
+
+NOW = 1_700_000_000_000
+WINDOW = WindowSettings(intervals=4, min_distance_ms=0, expire_ms=1_000_000, refresh_ms=1_000)
+
+
+class States:
+    """Spark's value state of the bucket that is being handled."""
+
+    def __init__(self) -> None:
+        # bucket: its state row
+        self.held: dict[int, Any] = {}
+        self.bucket = -1
+
+    def getValueState(self, name: str, schema: Any) -> States:
+        return self
+
+    def get(self) -> Any:
+        return self.held.get(self.bucket)
+
+    def update(self, row: Any) -> None:
+        self.held[self.bucket] = row
+
+
+class Pipeline:
+    """Triggers by hand; `restart` forgets everything but the states, as a new process does."""
+
+    def __init__(
+        self, window: WindowSettings = WINDOW, allowed_lag: int = 0, minimum_complete: float = 0.0
+    ) -> None:
+        self.states = States()
+        self.batch = -1
+        self._window = window
+        self._rules = RuleSettings(window.intervals, allowed_lag, minimum_complete)
+        self.restart()
+
+    def restart(self) -> None:
+        self.operator = WindowOperator(self._window)
+        self.operator.init(self.states)  # type: ignore[arg-type]
+        self.model = ReadModel("local", self._rules)
+
+    def trigger(self, *batches: pa.RecordBatch, now_ms: int = NOW) -> ClusterView:
+        """One trigger with what the sources gave."""
+        news: dict[int, list[Row]] = defaultdict(list)
+        for batch in batches:
+            for row in batch.to_pylist():
+                news[row["bucket"]].append(Row(**row))
+        reported = []
+        for number, rows in news.items():
+            self.states.bucket = number
+            out = self.operator.handleInputRows((number,), iter(rows), None)
+            reported += [(row.bucket, row.kind, row.payload) for row in out]
+        self.model.take(reported)
+        self.batch += 1
+        return self.model.view(self.batch, now_ms)
+
+
+def look(
+    heads: dict[tuple[str, int], int],
+    at_ms: int = NOW,
+    *,
+    sample: bool = True,
+    full: bool = False,
+    complete: bool = True,
+    requests: bytes | None = None,
+) -> pa.RecordBatch:
+    """What `broker_offsets` gives: topic partition: head; every tail is 0."""
+    survey = Survey(
+        pa.array([topic for topic, _ in heads], pa.string()),
+        np.array([partition for _, partition in heads], dtype=np.int32),
+        pa.array([f"id-{topic}" for topic, _ in heads], pa.string()),
+        np.array(list(heads.values()), dtype=np.int64),
+        np.zeros(len(heads), dtype=np.int64),
+        at_ms,
+        complete,
+        "" if complete else "no answer",
+    )
+    return heads_framed(survey, Look(sample, full, requests))
+
+
+def records(
+    given: Sequence[tuple[bytes | None, bytes | None]],
+    first_order: int = 0,
+    *,
+    per_key: int | None = 4,
+    observed_at: int = NOW,
+    after_ms: int = 0,
+    before_ms: int = NOW + 60_000,
+) -> pa.RecordBatch:
+    """What `consumer_offsets` gives for raw records (key and value)."""
+    raw = RawRecords(
+        pa.array([key for key, _ in given], pa.binary()),
+        pa.array([value for _, value in given], pa.binary()),
+        np.arange(first_order, first_order + len(given)),
+        observed_at,
+    )
+    return commits_framed(decode(raw, lambda _: True), per_key, after_ms, before_ms, len(given))

@@ -1,0 +1,242 @@
+"""The read model: from the operator's frames to a view that answers, and to one that stays as it was."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+from tests.unit.pipeline_double import NOW, Pipeline, look, records
+
+from warren.evaluator.status import Status
+from warren.kafka import messages
+from warren.kafka.codec import encode
+from warren.snapshot.model import Entry
+from warren.snapshot.view import ClusterView
+from warren.storage import frames
+from warren.storage.bucket import Request
+from warren.storage.operator import StateVersionError
+
+HEADS = {("orders", 0): 100, ("orders", 1): 50, ("orders", 2): 7, ("clicks", 0): 10}
+
+
+def commit(group: str, topic: str, partition: int, offset: int, at_ms: int = NOW) -> tuple[bytes, bytes]:
+    key = encode(messages.COMMIT_KEY, 1, {"group": group, "topic": topic, "partition": partition})
+    fields = {"offset": offset, "leader_epoch": -1, "metadata": "", "timestamp": at_ms}
+    return key, encode(messages.COMMIT_VALUE, 3, fields)
+
+
+def gone(group: str, topic: str, partition: int) -> tuple[bytes, None]:
+    return commit(group, topic, partition, 0)[0], None
+
+
+def group_gone(group: str) -> tuple[bytes, None]:
+    return encode(messages.GROUP_KEY, 2, {"group": group}), None
+
+
+@pytest.fixture
+def pipeline() -> Pipeline:
+    """Two groups on two topics; the first trigger is behind it."""
+    made = Pipeline()
+    first = [commit("slow", "orders", 0, 90), commit("slow", "orders", 2, 7), commit("fast", "clicks", 0, 10)]
+    made.trigger(look(HEADS, full=True), records(first))
+    return made
+
+
+def lags(view: ClusterView) -> dict[str, int]:
+    return {each.group: each.totallag for each in view.summaries()}
+
+
+def test_a_view_answers_everything_from_one_trigger(pipeline: Pipeline) -> None:
+    view = pipeline.trigger(look(HEADS), records([commit("slow", "orders", 0, 95)], 10))
+    assert view.groups() == ["fast", "slow"]
+    assert view.topics() == ["clicks", "orders"]
+    assert view.consumers_of("orders") == ["slow"]
+    assert view.consumers_of("nothing") == []
+    heads = view.topic("orders")
+    assert heads is not None
+    assert [(each.head, each.tail) for each in heads] == [(100, 0), (50, 0), (7, 0)]
+    assert view.topic("nothing") is None
+    slow = view.group("slow")
+    assert slow is not None
+    assert (slow.status, slow.totallag, slow.partition_count) == (Status.OK, 5, 3)
+    assert [(each.partition, each.current_lag, each.complete) for each in slow.partitions] == [
+        (0, 5, 0.5),
+        (1, 0, 0.0),
+        (2, 0, 0.25),
+    ]
+    assert slow.maxlag == slow.partitions[0]
+    assert slow.partitions[1].start is None
+    assert slow.partitions[0].end == Entry(95, NOW, NOW, 5)
+    assert view.group("nobody") is None
+
+
+def test_the_detail_has_the_whole_window(pipeline: Pipeline) -> None:
+    view = pipeline.trigger(look(HEADS), records([commit("slow", "orders", 0, 95)], 10))
+    detail = view.detail("slow")
+    assert detail is not None
+    assert list(detail) == ["orders"]
+    assert detail["orders"][0].offsets == (None, None, Entry(90, NOW, NOW, 10), Entry(95, NOW, NOW, 5))
+    assert detail["orders"][1].offsets == ()
+    assert view.detail("nobody") is None
+
+
+def test_lag_follows_the_head_without_a_commit(pipeline: Pipeline) -> None:
+    view = pipeline.trigger(
+        look(HEADS | {("orders", 0): 1_000}, NOW + 1_000, sample=False), now_ms=NOW + 1_000
+    )
+    assert lags(view) == {"slow": 910, "fast": 0}
+
+
+def test_a_group_that_falls_silent_stops_as_time_passes(pipeline: Pipeline) -> None:
+    quiet = pipeline.trigger(look(HEADS, NOW + 60_000), now_ms=NOW + 60_000)
+    slow = quiet.group("slow")
+    assert slow is not None
+    assert (slow.status, slow.partitions[0].status) == (Status.ERR, Status.STOP)
+    assert quiet.summaries()[1].status == Status.ERR
+
+
+def test_a_view_that_was_given_away_never_changes(pipeline: Pipeline) -> None:
+    before = pipeline.trigger(look(HEADS))
+    then = (before.group("slow"), before.detail("slow"), before.topic("orders"), before.summaries())
+    pipeline.trigger(
+        look(HEADS | {("orders", 0): 500, ("new", 0): 1}, NOW + 1_000),
+        records(
+            [commit("slow", "orders", 0, 99), commit("other", "orders", 0, 1), commit("slow", "new", 0, 1)],
+            10,
+        ),
+        now_ms=NOW + 1_000,
+    )
+    pipeline.trigger(look({("clicks", 0): 10}, NOW + 2_000), now_ms=NOW + 2_000)
+    assert (before.group("slow"), before.detail("slow"), before.topic("orders"), before.summaries()) == then
+
+
+def test_a_restart_has_the_whole_snapshot_before_the_first_new_commit(pipeline: Pipeline) -> None:
+    before = pipeline.trigger(look(HEADS))
+    pipeline.restart()
+    after = pipeline.trigger(look(HEADS, full=True))
+    assert [after.group(name) for name in after.groups()] == [before.group(name) for name in before.groups()]
+
+
+def test_a_restart_without_any_broker_has_it_too(pipeline: Pipeline) -> None:
+    pipeline.restart()
+    after = pipeline.trigger(look({}, full=True, complete=False))
+    assert after.groups() == ["fast", "slow"]
+    assert pipeline.model.error == "no answer"
+
+
+def test_deleted_things_go(pipeline: Pipeline) -> None:
+    view = pipeline.trigger(look(HEADS), records([gone("slow", "orders", 2)], 10))
+    slow = view.group("slow")
+    assert slow is not None
+    assert [each.complete for each in slow.partitions] == [0.25, 0.0, 0.0]
+    view = pipeline.trigger(look(HEADS), records([group_gone("slow")], 20))
+    assert view.groups() == ["fast"]
+    view = pipeline.trigger(look({("orders", 0): 100}, NOW + 1))
+    assert (view.groups(), view.topics()) == ([], ["orders"])
+
+
+def test_a_commit_before_and_after_its_group_was_deleted_in_one_trigger(pipeline: Pipeline) -> None:
+    news = [commit("slow", "orders", 1, 1), group_gone("slow"), commit("slow", "orders", 0, 99)]
+    view = pipeline.trigger(look(HEADS), records(news, 10))
+    slow = view.group("slow")
+    assert slow is not None
+    assert [each.end.offset if each.end else None for each in slow.partitions] == [99, None, None]
+
+
+def test_a_wish_hides_at_once_and_the_pipeline_carries_it_out(pipeline: Pipeline) -> None:
+    pipeline.model.hide(Request("slow"))
+    assert pipeline.model.view(1, NOW).groups() == ["fast"]
+    wish = msgspec.json.encode([Request("slow")])
+    view = pipeline.trigger(look(HEADS, requests=wish), records([commit("fast", "clicks", 0, 10)], 10))
+    assert view.groups() == ["fast"]
+    back = pipeline.trigger(look(HEADS), records([commit("slow", "orders", 0, 99)], 20))
+    assert back.groups() == ["fast", "slow"]
+    slow = back.group("slow")
+    assert slow is not None
+    assert slow.partitions[2].start is None
+
+
+def test_a_wish_to_forget_one_topic(pipeline: Pipeline) -> None:
+    pipeline.trigger(look(HEADS), records([commit("slow", "clicks", 0, 3)], 10))
+    pipeline.model.hide(Request("slow", "orders"))
+    assert list(pipeline.model.view(1, NOW).detail("slow") or {}) == ["clicks"]
+    wish = msgspec.json.encode([Request("slow", "orders")])
+    assert list(pipeline.trigger(look(HEADS, requests=wish)).detail("slow") or {}) == ["clicks"]
+
+
+def test_owners_of_both_protocols_and_topic_ids_as_names(pipeline: Pipeline) -> None:
+    member = {"group": "slow", "member_id": "m"}
+    told = {"client_id": "c", "client_host": "/10.0.0.1"}
+    blank = {field.name: field.default for field in messages.CONSUMER_MEMBER_VALUE.fields}
+    fill = {
+        "instance_id": None,
+        "rack_id": None,
+        "subscribed_topic_names": [],
+        "subscribed_topic_regex": None,
+        "rebalance_timeout": 1,
+        "server_assignor": None,
+        "classic_member_metadata": None,
+    }
+    del blank
+    topic = np.frombuffer(b"0" * 16, dtype=np.uint8).tobytes()
+    holds = {
+        "member_epoch": 1,
+        "previous_member_epoch": 0,
+        "state": 0,
+        "assigned": [{"topic_id": topic, "partitions": [2]}],
+        "revoking": [],
+    }
+    news = [
+        (
+            encode(messages.CONSUMER_MEMBER_KEY, 5, member),
+            encode(messages.CONSUMER_MEMBER_VALUE, 0, fill | told),
+        ),
+        (
+            encode(messages.CURRENT_ASSIGNMENT_KEY, 8, member),
+            encode(messages.CURRENT_ASSIGNMENT_VALUE, 0, holds),
+        ),
+    ]
+    pipeline.model._topic_names = {"30303030-3030-3030-3030-303030303030": "orders"}
+    slow = pipeline.trigger(look(HEADS), records(news, 10)).group("slow")
+    assert slow is not None
+    assert [(each.owner, each.client_id) for each in slow.partitions] == [
+        ("", ""),
+        ("", ""),
+        ("/10.0.0.1", "c"),
+    ]
+
+
+def test_columns_are_sorted_as_the_names_are(pipeline: Pipeline) -> None:
+    view = pipeline.trigger(
+        look(HEADS), records([commit("fast", "orders", 1, 1), commit("a", "orders", 0, 1)], 10)
+    )
+    columns = view.columns()
+    rows = zip(columns.group, columns.topic, columns.partition, columns.offset, strict=True)
+    assert [(columns.groups[g], columns.topics[t], int(p), int(o)) for g, t, p, o in rows] == [
+        ("a", "orders", 0, 1),
+        ("fast", "clicks", 0, 10),
+        ("fast", "orders", 1, 1),
+        ("slow", "orders", 0, 90),
+        ("slow", "orders", 2, 7),
+    ]
+
+
+def test_what_was_read_is_counted(pipeline: Pipeline) -> None:
+    pipeline.trigger(
+        look(HEADS), records([commit("fast", "clicks", 0, 1), (b"\x00\x63", b""), (None, b"")], 10)
+    )
+    assert pipeline.model.counts.records == 3
+    assert sum(pipeline.model.counts.skipped.values()) == 2
+
+
+def test_state_of_another_version_is_refused_with_words(pipeline: Pipeline) -> None:
+    for bucket, (_, first, second) in pipeline.states.held.items():
+        pipeline.states.held[bucket] = (99, first, second)
+    with pytest.raises(StateVersionError, match="format 99.*remove the checkpoint"):
+        pipeline.trigger(look(HEADS))
+
+
+def test_nothing_is_read_from_the_state_when_nothing_concerns_it(pipeline: Pipeline) -> None:
+    pipeline.states.held = dict.fromkeys(range(frames.WINDOW_BUCKETS), "unreadable")
+    view = pipeline.trigger(look(HEADS | {("clicks", 0): 11}, NOW + 1, sample=False), now_ms=NOW + 1)
+    assert lags(view) == {"slow": 10, "fast": 1}

@@ -1,0 +1,129 @@
+"""Owners: who has which partition, from the records of either group protocol."""
+
+from __future__ import annotations
+
+import pytest
+
+from warren.kafka.groups import (
+    CLASSIC,
+    CONSUMER,
+    ClassicGroup,
+    ClassicMember,
+    ConsumerGroup,
+    ConsumerMember,
+    CurrentAssignment,
+    GroupDeleted,
+    GroupRecord,
+    MemberDeleted,
+)
+from warren.storage.owners import Owner, OwnerBook, read_report
+
+ALICE = ClassicMember("m-1", "client-1", "/10.0.0.1", {"orders": (0, 1)})
+BOB = ClassicMember("m-2", "client-2", "/10.0.0.2", {"orders": (2,)})
+
+
+def classic(order: int, *members: ClassicMember) -> ClassicGroup:
+    return ClassicGroup("g", order, "consumer", members)
+
+
+def owners(*records: GroupRecord, group: str = "g") -> set[tuple[str, int, str, str]]:
+    book = OwnerBook()
+    # one batch each: what is in between must not matter
+    for record in records:
+        book = OwnerBook.load(_again(book, record))
+    held = book.groups.get(group)
+    return (
+        {(each.topic, each.partition, each.owner, each.client_id) for each in held.owners()}
+        if held
+        else set()
+    )
+
+
+def _again(book: OwnerBook, record: GroupRecord) -> bytes:
+    book.see([record])
+    return book.save()[1]
+
+
+MEMBER = ConsumerMember("g", 10, "m-1", "client-1", "/10.0.0.1")
+HOLDS = CurrentAssignment("g", 11, "m-1", {"id-orders": (0, 1)})
+HELD = {("id-orders", 0, "/10.0.0.1", "client-1"), ("id-orders", 1, "/10.0.0.1", "client-1")}
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        pytest.param(
+            [classic(1, ALICE, BOB)],
+            {
+                ("orders", 0, "/10.0.0.1", "client-1"),
+                ("orders", 1, "/10.0.0.1", "client-1"),
+                ("orders", 2, "/10.0.0.2", "client-2"),
+            },
+            id="a classic group says everything at once",
+        ),
+        pytest.param(
+            [classic(1, ALICE, BOB), classic(2, BOB)],
+            {("orders", 2, "/10.0.0.2", "client-2")},
+            id="partitions that were given up have no owner",
+        ),
+        pytest.param([classic(1, ALICE), classic(2)], set(), id="an empty group owns nothing"),
+        pytest.param(
+            [classic(2, ALICE), classic(1, BOB)],
+            {
+                ("orders", 0, "/10.0.0.1", "client-1"),
+                ("orders", 1, "/10.0.0.1", "client-1"),
+            },
+            id="history that is read late changes nothing",
+        ),
+        pytest.param(
+            [classic(1, ALICE), GroupDeleted("g", 2, CLASSIC)], set(), id="a deleted group owns nothing"
+        ),
+        pytest.param([MEMBER, HOLDS], HELD, id="the newer protocol tells it in two records"),
+        pytest.param([HOLDS, MEMBER], HELD, id="in either order"),
+        pytest.param(
+            [MEMBER, HOLDS, CurrentAssignment("g", 12, "m-1", {"id-orders": (1,)})],
+            {("id-orders", 1, "/10.0.0.1", "client-1")},
+            id="a member that gave a partition back",
+        ),
+        pytest.param([MEMBER, HOLDS, MemberDeleted("g", 12, "m-1")], set(), id="a member that left"),
+        pytest.param(
+            [MEMBER, HOLDS, MemberDeleted("g", 5, "m-1")], HELD, id="an older leave that is read late"
+        ),
+        pytest.param([MemberDeleted("g", 12, "m-1"), MEMBER], set(), id="an older arrival that is read late"),
+        pytest.param(
+            [MEMBER, HOLDS, GroupDeleted("g", 20, CONSUMER)],
+            set(),
+            id="a deleted group of the newer protocol",
+        ),
+        pytest.param(
+            [GroupDeleted("g", 20, CONSUMER), MEMBER, HOLDS], set(), id="members from before the deletion"
+        ),
+        pytest.param([MEMBER, HOLDS, ConsumerGroup("g", 13, 7)], HELD, id="a new epoch alone moves nothing"),
+        pytest.param(
+            [classic(1, ALICE), GroupDeleted("g", 2, CLASSIC, converted=True), MEMBER, HOLDS],
+            HELD,
+            id="a group that changed its protocol",
+        ),
+    ],
+)
+def test_owners(records: list[GroupRecord], expected: set[tuple[str, int, str, str]]) -> None:
+    assert owners(*records) == expected
+
+
+def test_a_report_names_groups_that_own_nothing_any_more() -> None:
+    book = OwnerBook()
+    seen = book.see([classic(1, ALICE), ClassicGroup("h", 2, "consumer", (BOB,))])
+    assert seen == {"g", "h"}
+    assert book.forget(["g", "nobody"]) == {"g"}
+    assert read_report(book.report(["g", "h"])) == {
+        "g": [],
+        "h": [Owner("orders", 2, "/10.0.0.2", "client-2")],
+    }
+
+
+def test_what_is_remembered_of_members_that_left_is_bounded() -> None:
+    book = OwnerBook()
+    for number in range(25_000):
+        book.see([MemberDeleted("g", number, f"m-{number}")])
+    assert len(book.groups["g"].newest) <= 10_000
+    assert "member m-24999" in book.groups["g"].newest
