@@ -15,7 +15,7 @@ from warren.kafka.brokers import now_ms
 from warren.kafka.client import client_properties
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, spark_session
-from warren.snapshot.read_model import ReadModel, RuleSettings
+from warren.snapshot.read_model import Counts, ReadModel, RuleSettings
 from warren.storage.bucket import Request, WindowSettings
 
 if TYPE_CHECKING:
@@ -70,10 +70,11 @@ class Engine:
         return self._views.get(cluster)
 
     def progress(self, cluster: str) -> Progress:
-        return self._queries[cluster].progress
+        query = self._queries.get(cluster)
+        return query.progress if query else Progress()
 
     def ready(self) -> bool:
-        return all(name in self._views and query.progress.caught_up for name, query in self._queries.items())
+        return all(name in self._views and self.progress(name).caught_up for name in self._settings.cluster)
 
     def delete_group(self, cluster: str, group: str) -> None:
         self._request(cluster, Request(group))
@@ -103,12 +104,12 @@ class Engine:
             if view is not None:
                 self._publish(cluster, self._models[cluster].view(view.number, now_ms()))
 
-    def _take(self, cluster: str, batch: int, rows: list[tuple[int, str, bytes]]) -> int:
+    def _take(self, cluster: str, batch: int, rows: list[tuple[int, str, bytes]]) -> Counts:
         with self._locks[cluster]:
             model = self._models[cluster]
             model.take(rows)
             self._publish(cluster, model.view(batch, now_ms()))
-            return model.counts.records
+            return model.counts
 
     def _publish(self, cluster: str, view: ClusterView) -> None:
         with self._changed:

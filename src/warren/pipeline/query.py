@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from warren.cluster.source import HeadsSettings
     from warren.consumer.source import OffsetsSettings
+    from warren.snapshot.read_model import Counts
     from warren.storage.bucket import WindowSettings
 
 log = structlog.get_logger("warren.pipeline")
@@ -57,6 +59,9 @@ class Progress:
     records: int = 0
     rate: int = 0
     left: int = 0
+    # of the records read: those of groups that are not to be watched, and by reason those that say nothing of use
+    denied: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
     # triggers since the start, and how long the last one took
     triggers: int = 0
     trigger_ms: int = 0
@@ -87,9 +92,9 @@ class ClusterQuery:
         self,
         session: SparkSession,
         settings: QuerySettings,
-        on_batch: Callable[[int, list[tuple[int, str, bytes]]], int],
+        on_batch: Callable[[int, list[tuple[int, str, bytes]]], Counts],
     ) -> None:
-        """`on_batch` takes a trigger's number and frames and returns how many records were read for them."""
+        """`on_batch` takes a trigger's number and frames and returns the count of records that were read for them."""
         self._session = session
         self._settings = settings
         self._on_batch = on_batch
@@ -161,10 +166,13 @@ class ClusterQuery:
     def _take(self, frame: DataFrame, batch: int) -> None:
         table = frame.toArrow()
         rows = zip(*(table.column(name).to_pylist() for name in ("bucket", "kind", "payload")), strict=True)
-        records = self._on_batch(batch, list(rows))
+        counts = self._on_batch(batch, list(rows))
         now = time.monotonic()
-        self.progress.records += records
-        self.progress.rate = round(records / max(now - self._took, 0.001))
+        self.progress.records += counts.records
+        self.progress.denied += counts.denied
+        # a new object: others may be reading the old one
+        self.progress.skipped = dict(Counter(self.progress.skipped) + Counter(counts.skipped))
+        self.progress.rate = round(counts.records / max(now - self._took, 0.001))
         self._took = now
 
     def _watch(self, query: StreamingQuery) -> None:

@@ -33,6 +33,12 @@ DEFAULTS: Final = {
     "spark.sql.streaming.minBatchesToRetain": "4",
     "spark.sql.streaming.numRecentProgressUpdates": "4",
     "spark.sql.adaptive.enabled": "false",
+    # the rows are few and fat: code made for them would take longer to compile than it ever saves
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.python.daemon.module": "warren.pipeline.daemon",
+    # the readers' workers would have another environment than the operator's, and so be others
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     # clusters take turns: a long trigger of one does not hold up those of the others
     "spark.scheduler.mode": "FAIR",
 }

@@ -90,20 +90,16 @@ class ClusterView:
         return list(self.structure.groups)
 
     def summaries(self) -> list[GroupSummary]:
+        columns = zip(self.structure.groups, *(each.tolist() for each in self.group_columns()), strict=True)
+        return [GroupSummary(name, Status(status), *rest) for name, status, *rest in columns]
+
+    def group_columns(self) -> tuple[NDArray[Any], ...]:
+        """What `summaries` says, beside the names, as columns in its order."""
         begin = self.structure.begin[:-1]
         newest = np.maximum.reduceat(self.last_timestamp, begin) if len(begin) else begin
         greatest = self.verdict.current_lag[self.rolled.maxlag] if len(begin) else begin
-        columns = zip(
-            self.structure.groups,
-            self.rolled.status.tolist(),
-            self.rolled.complete.tolist(),
-            self.partition_count.tolist(),
-            self.rolled.totallag.tolist(),
-            greatest.tolist(),
-            newest.tolist(),
-            strict=True,
-        )
-        return [GroupSummary(name, Status(status), *rest) for name, status, *rest in columns]
+        rolled = self.rolled
+        return rolled.status, rolled.complete, self.partition_count, rolled.totallag, greatest, newest
 
     def group(self, group: str) -> GroupStatus | None:
         number = self.structure.index.get(group)
