@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from warren.consumer.plan import Range
 from warren.errors import WarrenError
 from warren.kafka.batch import RawRecords
 from warren.kafka.brokers import SILENT, now_ms
 from warren.kafka.login import Property, with_login
-
-if TYPE_CHECKING:
-    from confluent_kafka import Message
 
 # records that are decoded and cut together: the more, the more of them a newer commit makes superfluous
 CHUNK: Final = 500_000
@@ -126,12 +123,15 @@ class _Reading:
 
     def take(self, messages: Sequence[Message]) -> RawRecords:
         """The records among these messages that belong to the ranges; notes how far they come."""
+        # a map over the methods costs a third of a loop over the messages
         count = len(messages)
-        partition = np.fromiter((each.partition() for each in messages), dtype=np.int64, count=count)
-        offset = np.fromiter((each.offset() for each in messages), dtype=np.int64, count=count)
-        keys = pa.array([each.key() for each in messages], pa.binary())
-        values = pa.array([each.value() for each in messages], pa.binary())
-        errors = [index for index, each in enumerate(messages) if each.error() is not None]
+        partition = np.fromiter(map(Message.partition, messages), dtype=np.int64, count=count)
+        offset = np.fromiter(map(Message.offset, messages), dtype=np.int64, count=count)
+        keys = pa.array(list(map(Message.key, messages)), pa.binary())
+        values = pa.array(list(map(Message.value, messages)), pa.binary())
+        errors = []
+        if any(map(Message.error, messages)):
+            errors = [index for index, each in enumerate(messages) if each.error() is not None]
         for index in errors:
             # the end of a partition is told as an error whose offset is the next one; other errors either mend
             # themselves or end in a stall

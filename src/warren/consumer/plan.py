@@ -27,6 +27,12 @@ class Position:
     left: int = 0
     # why nothing could be planned; empty when all is well
     error: str = ""
+    # the topic's id when it was last looked at; "" where the brokers have none
+    topic_id: str = ""
+    # by partition: where this trigger begins, when that is not where the last one ended
+    begin: tuple[int, ...] = ()
+    # partitions were added, and those from before still count on from their old orders
+    grown: bool = False
 
     def to_offset(self) -> dict[str, Any]:
         """As Spark wants it: short, since Spark runs regular expressions over it."""
@@ -39,11 +45,14 @@ class Position:
             "live": self.live,
             "left": self.left,
             "error": self.error,
+            "id": self.topic_id,
+            "begin": _joined(self.begin),
+            "grown": self.grown,
         }
 
     def without_news(self, error: str) -> Position:
         """Nothing could be planned: the position stays, and what is read next may have come any time since."""
-        return replace(self, live=False, error=error)
+        return replace(self, live=False, error=error, begin=())
 
     @classmethod
     def from_offset(cls, offset: Mapping[str, Any]) -> Self:
@@ -57,6 +66,9 @@ class Position:
             offset["live"],
             offset["left"],
             offset["error"],
+            offset["id"],
+            _split(offset["begin"]),
+            offset["grown"],
         )
 
 
@@ -68,6 +80,7 @@ class LogEnds:
     end: tuple[int | None, ...]
     asked_ms: int
     at_ms: int
+    topic_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +98,26 @@ def first_position(ends: LogEnds, start_latest: bool, backfill: bool) -> Positio
     starts = tuple(start or 0 for start in ends.start)
     nexts = tuple(end or 0 for end in ends.end) if start_latest else starts
     back = tuple(zip(starts, nexts, strict=True)) if start_latest and backfill else ()
-    return Position(nexts, (0,) * len(nexts), back, ends.asked_ms, ends.at_ms, live=start_latest)
+    return Position(
+        nexts,
+        (0,) * len(nexts),
+        back,
+        ends.asked_ms,
+        ends.at_ms,
+        live=start_latest,
+        topic_id=ends.topic_id,
+    )
 
 
 def advance(position: Position, ends: LogEnds, limit: int) -> Position:
     """The position after the next trigger, at most `limit` records on; the present comes before history."""
+    position = replace(position, begin=())
+    position = _evened(position) if position.grown and position.live else position
+    if position.topic_id and position.topic_id == ends.topic_id:
+        position = _cut(position, ends)
+    else:
+        position = _made_anew(position, ends)
     position = _grown(position, ends)
-    position = _made_anew(position, ends)
     pending = [
         max((ends.end[partition] or 0) - at, 0) if partition < len(ends.end) else 0
         for partition, at in enumerate(position.next)
@@ -106,30 +132,27 @@ def advance(position: Position, ends: LogEnds, limit: int) -> Position:
         back=back if any(end > at for at, end in back) else (),
         asked_ms=ends.asked_ms,
         at_ms=ends.at_ms,
-        live=taken == pending,
+        live=taken == pending and None not in ends.end,
         left=sum(pending) - sum(taken) + sum(history) - sum(back_taken),
         error="",
+        topic_id=ends.topic_id or position.topic_id,
     )
 
 
 def ranges(start: Position, end: Position) -> list[Range]:
     """What a trigger reads between two positions."""
-    shifts = end.shift
-    # partitions that the start does not know yet begin where the end's first reading of them began: at 0
-    begins = start.next + (0,) * (len(end.next) - len(start.next))
+    # partitions that the start does not know yet begin at 0
+    begins = end.begin or start.next + (0,) * (len(end.next) - len(start.next))
     found = [
-        Range(
-            partition,
-            begin if end.shift[partition] == _at(start.shift, partition) else 0,
-            stop,
-            shifts[partition],
-        )
+        Range(partition, begin, stop, end.shift[partition])
         for partition, (begin, stop) in enumerate(zip(begins, end.next, strict=True))
     ]
-    back_ends = end.back or tuple((stop, stop) for _, stop in start.back)
+    # history was there before anything else, so its orders are its offsets; it is over when the topic is another
+    back = () if end.begin and not any(end.begin) else start.back
+    back_ends = end.back or tuple((stop, stop) for _, stop in back)
     found += [
-        Range(partition, begin, stop, shifts[partition])
-        for partition, ((begin, _), (stop, _)) in enumerate(zip(start.back, back_ends, strict=False))
+        Range(partition, begin, stop, 0)
+        for partition, ((begin, _), (stop, _)) in enumerate(zip(back, back_ends, strict=False))
     ]
     return [each for each in found if each.end > each.begin]
 
@@ -151,20 +174,56 @@ def _grown(position: Position, ends: LogEnds) -> Position:
     if more <= 0:
         return position
     beyond = _highest_order(position, ends) if position.next else 0
-    return replace(position, next=position.next + (0,) * more, shift=position.shift + (beyond,) * more)
+    return replace(
+        position,
+        next=position.next + (0,) * more,
+        begin=position.begin + (0,) * more if position.begin else (),
+        shift=position.shift + (beyond,) * more,
+        grown=bool(position.next),
+    )
+
+
+def _evened(position: Position) -> Position:
+    """With more partitions a group may move to any of them, an old one too: all count on from one order."""
+    beyond = max(at + shift for at, shift in zip(position.next, position.shift, strict=True))
+    return replace(position, shift=tuple(beyond - at for at in position.next), grown=False)
 
 
 def _made_anew(position: Position, ends: LogEnds) -> Position:
-    """A partition that ends before our position was made anew (or cut): read it from its beginning."""
-    behind = [end is not None and end < at for at, end in zip(position.next, ends.end, strict=False)]
-    if not any(behind):
+    """A topic that was deleted and made again is read from its beginning, with orders above all from before.
+
+    Its id tells; brokers without ids leave us only a partition that ends before our position.
+    """
+    another = bool(position.topic_id and ends.topic_id)
+    again = [
+        another or (end is not None and end < at)
+        for at, end in zip(position.next, _filled(ends.end, len(position.next)), strict=True)
+    ]
+    if not any(again):
         return position
     beyond = _highest_order(position, ends)
-    nexts, shifts = list(position.next), list(position.shift)
-    for partition, again in enumerate(behind):
-        if again:
-            nexts[partition], shifts[partition] = 0, beyond
-    return replace(position, next=tuple(nexts), shift=tuple(shifts), back=())
+    nexts = tuple(0 if new else at for new, at in zip(again, position.next, strict=True))
+    shifts = tuple(beyond if new else shift for new, shift in zip(again, position.shift, strict=True))
+    return replace(position, next=nexts, begin=nexts, shift=shifts, back=())
+
+
+def _cut(position: Position, ends: LogEnds) -> Position:
+    """A log that ends before our position lost its last records with a broker: go on from where it ends now."""
+    nexts = tuple(
+        at if end is None else min(at, end)
+        for at, end in zip(position.next, _filled(ends.end, len(position.next)), strict=True)
+    )
+    if nexts == position.next:
+        return position
+    shifts = tuple(
+        shift + at - begin for shift, at, begin in zip(position.shift, position.next, nexts, strict=True)
+    )
+    return replace(position, next=nexts, begin=nexts, shift=shifts)
+
+
+def _filled(ends: tuple[int | None, ...], size: int) -> tuple[int | None, ...]:
+    """As many as wanted: what is too much is cut, what is missing is unknown."""
+    return (ends + (None,) * size)[:size]
 
 
 def _highest_order(position: Position, ends: LogEnds) -> int:

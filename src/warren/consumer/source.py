@@ -16,9 +16,10 @@ from warren.consumer.drain import Drain
 from warren.consumer.framing import framed
 from warren.consumer.plan import LogEnds, Position, Range
 from warren.kafka.batch import decode
-from warren.kafka.brokers import EARLIEST, LATEST, Brokers, UnreachableError, now_ms
+from warren.kafka.brokers import EARLIEST, LATEST, Brokers, Limit, Topic, UnreachableError, now_ms
 from warren.kafka.login import Property
 from warren.storage import frames
+from warren.storage.memory import give_back
 
 # how long the planner waits for the brokers before it lets the trigger go on without news
 PLAN_TIMEOUT_S: Final = 5.0
@@ -53,7 +54,6 @@ class OffsetsSettings:
     per_key: int | None
     # which groups to look at
     groups: GroupFilter
-    topic_refresh_ms: int
 
     def __repr__(self) -> str:
         return f"OffsetsSettings({self.topic})"
@@ -91,8 +91,6 @@ class OffsetsReader(DataSourceStreamReader):
     def __init__(self, settings: OffsetsSettings) -> None:
         self._settings = settings
         self._brokers: Brokers | None = None
-        self._partitions: list[int] = []
-        self._looked_ms = 0
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
         settings = self._settings
@@ -122,30 +120,29 @@ class OffsetsReader(DataSourceStreamReader):
         for records in drain.records(hand.ranges):
             decoded = decode(records, accepts)
             yield framed(decoded, settings.per_key, hand.after_ms, hand.before_ms, len(records))
+        give_back()
 
     def _ends(self, *, first: bool = False) -> LogEnds:
         """First and next offset of every partition; a partition without an answer is left for the next trigger."""
         settings = self._settings
         if self._brokers is None:
-            self._brokers = Brokers(settings.client, PLAN_TIMEOUT_S)
+            self._brokers = Brokers(settings.client)
+        limit = Limit(PLAN_TIMEOUT_S)
         asked = now_ms()
-        if not self._partitions or asked - self._looked_ms >= settings.topic_refresh_ms:
-            self._partitions = self._brokers.partitions(settings.topic).get(settings.topic, [])
-            self._looked_ms = asked
-        places = [(settings.topic, number) for number in self._partitions]
-        ends = self._brokers.offsets(places, LATEST)
+        topic = self._brokers.topic(settings.topic, limit) or Topic("", ())
+        places = [(settings.topic, number) for number in topic.partitions]
+        ends = self._brokers.offsets(places, LATEST, limit)
         if places and not ends:
-            # perhaps the topic was made again or the brokers moved: look anew before the next trigger
-            self._looked_ms = 0
             raise UnreachableError(
                 f"No broker of {settings.client['bootstrap.servers']} gave an end of {settings.topic}"
             )
-        starts = self._brokers.offsets(places, EARLIEST) if first else {}
+        starts = self._brokers.offsets(places, EARLIEST, limit) if first else {}
         return LogEnds(
             tuple(starts.get(place) for place in places),
             tuple(ends.get(place) for place in places),
             asked,
             now_ms(),
+            topic.topic_id,
         )
 
 

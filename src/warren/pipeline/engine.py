@@ -13,6 +13,7 @@ from warren.config.sections import GroupLists, KafkaConsumer
 from warren.consumer.source import GroupFilter, OffsetsSettings
 from warren.kafka.brokers import now_ms
 from warren.kafka.client import client_properties
+from warren.pipeline import planners
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, spark_session
 from warren.snapshot.read_model import Counts, ReadModel, RuleSettings
@@ -137,7 +138,6 @@ class Engine:
                 cores(session),
                 None if window.min_distance else window.intervals,
                 _filter(consumer, window),
-                refresh[0],
             )
             for consumer in settings.consumers_of(name).values()
             if isinstance(consumer, KafkaConsumer)

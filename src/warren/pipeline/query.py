@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections import Counter
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from warren.cluster.source import BrokerOffsets
@@ -101,8 +103,12 @@ class ClusterQuery:
         self._stopping = threading.Event()
         self._query: StreamingQuery | None = None
         self._thread = threading.Thread(target=self._run, name=f"query-{settings.cluster}", daemon=True)
+        # Spark is working out how to run the query: from its start to its first trigger
+        self.planning = False
         # when the last trigger's frames were taken
         self._took = time.monotonic()
+        # what the last look at the brokers found wrong
+        self._look_error = ""
         self.progress = Progress()
 
     def start(self) -> None:
@@ -121,9 +127,10 @@ class ClusterQuery:
         while not self._stopping.is_set():
             began = time.monotonic()
             try:
+                self.planning = True
                 self._query = self._started()
                 self._watch(self._query)
-            except PySparkException as error:
+            except (PySparkException, Py4JError) as error:
                 self._fail(str(error))
             if self._stopping.is_set():
                 break
@@ -167,6 +174,7 @@ class ClusterQuery:
         table = frame.toArrow()
         rows = zip(*(table.column(name).to_pylist() for name in ("bucket", "kind", "payload")), strict=True)
         counts = self._on_batch(batch, list(rows))
+        self._look_error = counts.error
         now = time.monotonic()
         self.progress.records += counts.records
         self.progress.denied += counts.denied
@@ -174,10 +182,14 @@ class ClusterQuery:
         self.progress.skipped = dict(Counter(self.progress.skipped) + Counter(counts.skipped))
         self.progress.rate = round(counts.records / max(now - self._took, 0.001))
         self._took = now
+        self.planning = False
 
     def _watch(self, query: StreamingQuery) -> None:
         self.progress.running = True
         while not query.awaitTermination(1):
+            if self._stopping.is_set():
+                # asked to stop while it was being started
+                query.stop()
             self._note(query)
         self.progress.running = False
 
@@ -187,6 +199,8 @@ class ClusterQuery:
             return
         ends = [json.loads(each.endOffset) for each in last.sources if each.endOffset]
         errors = [end["error"] for end in ends if end.get("error")]
+        if self._look_error and self._look_error not in errors:
+            errors.append(self._look_error)
         progress = self.progress
         progress.left = sum(end.get("left", 0) for end in ends)
         progress.caught_up = progress.left == 0
@@ -196,9 +210,16 @@ class ClusterQuery:
         progress.error = "; ".join(errors)
 
     def _fail(self, reason: str) -> None:
+        self.planning = False
         self.progress.running = False
-        self.progress.error = reason.strip().splitlines()[-1] if reason.strip() else "unknown"
+        self.progress.error = said(reason)
         log.error("query failed", cluster=self._settings.cluster, error=self.progress.error, detail=reason)
+
+
+def said(reason: str) -> str:
+    """The sentence in Spark's account of a failure: Python's last exception, else its first line."""
+    raised = re.findall(r"^(?:[\w.]+(?:Error|Exception)): (.+)$", reason, re.MULTILINE)
+    return raised[-1] if raised else (reason.strip().splitlines() or ["unknown"])[0]
 
 
 def _identifier(name: str) -> str:

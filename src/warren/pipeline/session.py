@@ -19,16 +19,25 @@ _STATE: Final = "spark.sql.streaming.stateStore"
 
 # Spark looks for secrets in plans and offsets with regular expressions that recurse: they want a deep stack. The
 # heavy work is done in Python and RocksDB, so Java need not spend a second core on compiling itself to perfection
-JAVA_OPTIONS: Final = "-Xss4m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+JAVA_OPTIONS: Final = (
+    "-Xss4m -XX:TieredStopAtLevel=1 "
+    # a small heap that grows when it must and shrinks again
+    "-XX:+UseSerialGC -Xms64m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30"
+)
 
 # what Warren wants of Spark; [spark.conf] has the last word
 DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.driver.memory": "512m",
+    "spark.driver.memory": "1g",
     # windows live here
     f"{_STATE}.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
     f"{_STATE}.rocksdb.changelogCheckpointing.enabled": "true",
+    # all stores of all clusters share this much, instead of some 100 MB each
+    f"{_STATE}.rocksdb.boundedMemoryUsage": "true",
+    f"{_STATE}.rocksdb.maxMemoryUsageMB": "128",
+    # nobody asks for the number, and counting reads every row before it is written
+    f"{_STATE}.rocksdb.trackTotalNumberOfRows": "false",
     # enough to survive a crash, few enough to keep the checkpoint small
     "spark.sql.streaming.minBatchesToRetain": "4",
     "spark.sql.streaming.numRecentProgressUpdates": "4",

@@ -16,6 +16,7 @@ from warren.kafka.groups import GroupRecord
 from warren.storage import bucket as core
 from warren.storage import frames, heads
 from warren.storage.bucket import Bucket, CommitsSeen, HeadsSeen, Request, WindowSettings
+from warren.storage.memory import give_back
 from warren.storage.owners import STATE_VERSION as OWNERS_VERSION
 from warren.storage.owners import OwnerBook
 
@@ -55,7 +56,8 @@ class WindowOperator(StatefulProcessor):
             yield Row(bucket=number, kind=kind, payload=payload)
 
     def close(self) -> None:
-        """Nothing is held open between buckets."""
+        """Called after a task's last bucket."""
+        give_back()
 
     def _windows(self, news: Frames) -> Iterator[tuple[str, bytes]]:
         said = frames.words(frames.unpack(news[frames.HEADS][-1])) if news[frames.HEADS] else {}
