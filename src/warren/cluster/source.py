@@ -14,11 +14,11 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from warren.cluster.requests import Requests
 from warren.cluster.survey import Survey, Surveyor
-from warren.kafka.brokers import now_ms
+from warren.kafka.brokers import Brokers, now_ms
 from warren.kafka.login import Property
 from warren.storage import frames
 
-# nothing that the brokers do holds a trigger up for longer than about this
+# nothing that the brokers do, or do not, holds a trigger up for longer than this
 SURVEY_TIMEOUT_S: Final = 5.0
 
 
@@ -102,7 +102,7 @@ class HeadsReader(DataSourceStreamReader):
 @lru_cache(maxsize=8)
 def kept_surveyor(client: tuple[tuple[str, Property], ...], topic_refresh_ms: int) -> Surveyor:
     """The surveyor of a cluster, kept between triggers in the worker process that Spark reuses."""
-    return Surveyor(dict(client), topic_refresh_ms, SURVEY_TIMEOUT_S)
+    return Surveyor(Brokers(dict(client)), topic_refresh_ms, SURVEY_TIMEOUT_S)
 
 
 def framed(survey: Survey, look: Look) -> pa.RecordBatch:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from warren.kafka.brokers import EARLIEST, LATEST, Brokers, UnreachableError
+from warren.kafka.brokers import EARLIEST, LATEST, Brokers, Limit, UnreachableError
 from warren.storage.windows import UNKNOWN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warren.kafka.brokers import Offsets
-    from warren.kafka.login import Property
+
+# of the time between two lists of all topics, so much goes into the listing at most: few topics are listed at every
+# look, and a new one is seen at once; many every few seconds, and at the latest after `topic-refresh`
+LISTING_SHARE: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,8 @@ class Survey:
     head: NDArray[np.int64]
     tail: NDArray[np.int64]
     at_ms: int
-    # the list of topic partitions is that of the brokers; else nothing can be said of those that are missing
+    # the topic partitions were listed in this look: those that are missing do not exist. A list from before says
+    # nothing of what came since, nor does that of another worker process, which may be older
     complete: bool
     # why it is not; empty when all is well
     error: str
@@ -40,39 +45,56 @@ class Survey:
 class Surveyor:
     """Asks the brokers again and again; remembers the topics between looks."""
 
-    def __init__(self, client: Mapping[str, Property], topic_refresh_ms: int, timeout_s: float) -> None:
-        self._brokers = Brokers(client, timeout_s)
+    def __init__(
+        self,
+        brokers: Brokers,
+        topic_refresh_ms: int,
+        timeout_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`timeout_s` is for a whole look, whatever it asks."""
+        self._brokers = brokers
         self._topic_refresh_ms = topic_refresh_ms
+        self._timeout_s = timeout_s
+        self._clock = clock
         # topic: its partitions, and its id
         self._partitions: dict[str, list[int]] = {}
         self._ids: dict[str, str] = {}
         self._heads: Offsets = {}
-        self._listed_ms = 0
-        self._listed = False
+        # when the topics are listed next, at the latest
+        self._list_ms = 0
 
     def survey(self, at_ms: int) -> Survey:
-        """One look; when something seems to have changed, the topics are listed anew first."""
-        error = ""
+        """One look; when something seems to have changed, the topics are listed anew."""
+        limit = Limit(self._timeout_s, self._clock)
+        heads: Offsets = {}
+        tails: Offsets = {}
+        listed, error = False, ""
         try:
-            if not self._listed or at_ms - self._listed_ms >= self._topic_refresh_ms:
-                self._list(at_ms)
-            heads = self._brokers.offsets(self._places(), LATEST)
-            if self._has_changed(heads):
-                self._list(at_ms)
-                heads = self._brokers.offsets(self._places(), LATEST)
-            tails = self._brokers.offsets(self._places(), EARLIEST) if heads else {}
+            if at_ms >= self._list_ms:
+                self._list(at_ms, limit)
+                listed = True
+            heads = self._brokers.offsets(self._places(), LATEST, limit)
+            if not listed and self._has_changed(heads):
+                self._list(at_ms, limit)
+                listed = True
+                heads = self._brokers.offsets(self._places(), LATEST, limit)
+            tails = self._brokers.offsets(self._places(), EARLIEST, limit) if heads else {}
             if self._places() and not heads:
-                error = "no broker gave an offset"
+                error = "No broker gave an offset"
         except UnreachableError as unreachable:
-            heads, tails, error = {}, {}, str(unreachable)
-            self._listed = False
+            error = str(unreachable)
+            self._list_ms = 0
         self._heads = heads
-        return self._found(heads, tails, at_ms, error)
+        return self._found(heads, tails, at_ms, listed, error)
 
-    def _list(self, at_ms: int) -> None:
-        self._partitions = self._brokers.partitions()
-        self._ids = self._brokers.topic_ids(self._partitions)
-        self._listed_ms, self._listed = at_ms, True
+    def _list(self, at_ms: int, limit: Limit) -> None:
+        began = self._clock()
+        partitions = self._brokers.partitions(limit)
+        self._ids = self._brokers.topic_ids(partitions, limit)
+        self._partitions = partitions
+        cost_ms = (self._clock() - began) * 1000
+        self._list_ms = at_ms + min(self._topic_refresh_ms, round(cost_ms / LISTING_SHARE))
 
     def _places(self) -> list[tuple[str, int]]:
         return [(topic, number) for topic, numbers in self._partitions.items() for number in numbers]
@@ -82,7 +104,7 @@ class Surveyor:
         lost = any(place in self._heads and place not in heads for place in self._places())
         return lost or any(head < self._heads.get(place, 0) for place, head in heads.items())
 
-    def _found(self, heads: Offsets, tails: Offsets, at_ms: int, error: str) -> Survey:
+    def _found(self, heads: Offsets, tails: Offsets, at_ms: int, listed: bool, error: str) -> Survey:
         places = self._places()
         return Survey(
             pa.array([topic for topic, _ in places], pa.string()),
@@ -91,6 +113,6 @@ class Surveyor:
             np.array([heads.get(place, UNKNOWN) for place in places], dtype=np.int64),
             np.array([tails.get(place, UNKNOWN) for place in places], dtype=np.int64),
             at_ms,
-            self._listed,
+            listed,
             error,
         )

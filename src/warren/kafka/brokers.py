@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import wait
+from dataclasses import dataclass
 from typing import Any, Final
 
-from confluent_kafka import KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
@@ -17,63 +18,121 @@ from warren.kafka.login import Property, with_login
 EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
+# with less time than this there is no use in asking
+_LEAST_S: Final = 0.02
+
 # topic partition: its offset; one that nobody could answer for is not in it
 Offsets = dict[tuple[str, int], int]
 
 
 class UnreachableError(WarrenError):
-    """A Kafka cluster that does not answer."""
+    """A Kafka cluster that does not answer, or not in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic as the brokers describe it."""
+
+    # another one when the topic was deleted and made again; "" where the brokers have none
+    topic_id: str
+    partitions: tuple[int, ...]
+
+
+class Limit:
+    """A time limit that several questions share."""
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._end = clock() + seconds
+
+    def left(self) -> float:
+        """Seconds that the next question may take; UnreachableError when the time is up."""
+        left = self._end - self._clock()
+        if left <= _LEAST_S:
+            raise UnreachableError("The brokers answer too slowly: the time of this look is up")
+        return left
 
 
 class Brokers:
     """One admin client, kept open, and the few questions that Warren asks with it."""
 
-    def __init__(self, properties: Mapping[str, Property], timeout_s: float) -> None:
+    def __init__(self, properties: Mapping[str, Property]) -> None:
         quiet = {"log_level": 2, "reconnect.backoff.max.ms": 2000}
         self._client = AdminClient(with_login(properties) | quiet, logger=SILENT)
         self._servers = properties["bootstrap.servers"]
-        self._timeout_s = timeout_s
 
-    def partitions(self, topic: str | None = None) -> dict[str, list[int]]:
-        """Topic: its partitions, of one topic or of all; a topic that is not there is not in it."""
+    def partitions(self, limit: Limit) -> dict[str, list[int]]:
+        """Topic: its partitions, of all topics."""
         try:
-            found = self._client.list_topics(topic, timeout=self._timeout_s)
+            found = self._client.list_topics(timeout=limit.left())
         except KafkaException as error:
-            raise UnreachableError(
-                f"Kafka at {self._servers} does not answer ({error.args[0].str()}): is it up, and is the address right?"
-            ) from error
+            raise self._unreachable(error) from error
         return {
             name: sorted(metadata.partitions)
             for name, metadata in found.topics.items()
             if metadata.partitions
         }
 
-    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+    def topic(self, name: str, limit: Limit) -> Topic | None:
+        """One topic, None when it is not there; asking does not make it."""
+        seconds = limit.left()
+        (asked,) = self._client.describe_topics(TopicCollection([name]), request_timeout=seconds).values()
+        try:
+            found = asked.result(seconds)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return None
+            raise self._unreachable(error) from error
+        except TimeoutError as error:
+            raise self._unreachable(error) from error
+        return Topic(_known_id(found), tuple(sorted(each.id for each in found.partitions)))
+
+    def topic_ids(self, topics: Iterable[str], limit: Limit) -> dict[str, str]:
         """Topic: its id, where the brokers have ids."""
         names = list(topics)
         if not names:
             return {}
-        asked = self._client.describe_topics(TopicCollection(names), request_timeout=self._timeout_s)
-        return {name: str(description.topic_id) for name, description in self._answers(asked).items()}
+        seconds = limit.left()
+        asked = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
+        return {name: _known_id(found) for name, found in _answers(asked, seconds).items()}
 
-    def offsets(self, asked: Iterable[tuple[str, int]], spec: OffsetSpec) -> Offsets:
+    def offsets(self, asked: Iterable[tuple[str, int]], spec: OffsetSpec, limit: Limit) -> Offsets:
         """Where these topic partitions begin or end."""
         request = {TopicPartition(topic, partition): spec for topic, partition in asked}
         if not request:
             return {}
-        answers = self._client.list_offsets(request, request_timeout=self._timeout_s)
+        seconds = limit.left()
+        answers = self._client.list_offsets(request, request_timeout=seconds)
         return {
-            (place.topic, place.partition): answer.offset for place, answer in self._answers(answers).items()
+            (place.topic, place.partition): answer.offset
+            for place, answer in _answers(answers, seconds).items()
         }
 
-    def _answers(self, futures: Mapping[Any, Any]) -> dict[Any, Any]:
-        """What came in time and is no error."""
-        done, _ = wait(futures.values(), timeout=self._timeout_s + 1)
-        return {
-            key: future.result()
-            for key, future in futures.items()
-            if future in done and future.exception() is None
-        }
+    def _unreachable(self, error: KafkaException | TimeoutError) -> UnreachableError:
+        why = error.args[0].str() if isinstance(error, KafkaException) else "no answer in time"
+        return UnreachableError(
+            f"Kafka at {self._servers} does not answer ({why}): is it up, and is the address right?"
+        )
+
+
+def _answers(futures: Mapping[Any, Any], seconds: float) -> dict[Any, Any]:
+    """What came in time and is no error."""
+    done, _ = wait(futures.values(), timeout=seconds)
+    return {
+        key: future.result()
+        for key, future in futures.items()
+        if future in done and future.exception() is None
+    }
+
+
+def _known_id(description: Any) -> str:
+    """The id of a topic; brokers that have none give zeros."""
+    found = description.topic_id
+    return (
+        ""
+        if found is None or not (found.get_most_significant_bits() or found.get_least_significant_bits())
+        else str(found)
+    )
 
 
 class _Silent:

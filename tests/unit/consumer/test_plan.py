@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -126,8 +128,58 @@ def test_hands_share_the_work(sizes: list[tuple[int, int]], tasks: int) -> None:
     [
         Position(),
         Position((1, 2), (0, 0), (), 5, 6, True, 7, "why, indeed"),
-        Position((1, 2), (0, 9), ((0, 4), (3, 3))),
+        Position((1, 2), (0, 9), ((0, 4), (3, 3)), topic_id="one", begin=(0, 1), grown=True),
     ],
 )
 def test_a_position_survives_its_text(position: Position) -> None:
     assert Position.from_offset(position.to_offset()) == position
+
+
+class TestTopicsThatChange:
+    def test_a_topic_made_anew_is_known_by_its_id_even_where_it_has_outgrown_the_old_one(self) -> None:
+        start = Position((100, 50), (0, 0), topic_id="old")
+        end = advance(start, replace(ends(300, 50, 2), topic_id="new"), limit=1_000)
+        assert ranges(start, end) == [Range(0, 0, 300, 300), Range(1, 0, 50, 300), Range(2, 0, 2, 600)]
+        later = advance(end, replace(ends(301, 50, 2), topic_id="new"), limit=1_000)
+        assert ranges(end, later)[0] == Range(0, 300, 301, later.shift[0])
+
+    def test_history_of_a_topic_made_anew_is_not_read_from_the_new_one(self) -> None:
+        start = Position((100,), (0,), ((0, 90),), topic_id="old")
+        end = advance(start, replace(ends(5), topic_id="new"), limit=1_000)
+        assert ranges(start, end) == [Range(0, 0, 5, 100)]
+
+    def test_a_log_that_lost_its_end_is_read_on_from_there_and_nothing_twice(self) -> None:
+        start = Position((100, 50), (0, 7), topic_id="same")
+        end = advance(start, replace(ends(95, 50), topic_id="same"), limit=1_000)
+        assert ranges(start, end) == []
+        later = advance(end, replace(ends(98, 50), topic_id="same"), limit=1_000)
+        assert ranges(end, later) == [Range(0, 95, 98, 5)]
+
+    def test_a_group_that_moves_to_an_old_partition_counts_on_from_there(self) -> None:
+        start = Position((20, 500), (0, 0))
+        grown = advance(start, ends(20, 500, 0), limit=1_000)
+        later = advance(grown, ends(22, 500, 1), limit=1_000)
+        # of the old partition's orders all were below 500
+        assert ranges(grown, later) == [Range(0, 20, 22, 480), Range(2, 0, 1, 500)]
+
+    def test_orders_are_evened_only_when_everything_from_before_is_read(self) -> None:
+        start = Position((0, 0), (0, 0))
+        grown = advance(start, ends(60, 60, 10), limit=50)
+        assert not grown.live
+        more = advance(grown, ends(60, 60, 10), limit=1_000)
+        assert [each.shift for each in ranges(grown, more)] == [0, 0, 60]
+        assert {at + shift for at, shift in zip(*_evened_of(more), strict=True)} == {70}
+
+    def test_history_keeps_its_orders_when_the_topic_grows(self) -> None:
+        start = Position((100, 700), (0, 0), ((0, 100), (0, 0)), live=True)
+        grown = advance(start, ends(100, 700, 5), limit=45)
+        later = advance(grown, ends(101, 700, 5), limit=1_000)
+        assert ranges(grown, later) == [Range(0, 100, 101, 605), Range(0, 40, 100, 0)]
+
+    def test_a_partition_without_leader_is_not_called_live(self) -> None:
+        assert not advance(Position((3, 5), (0, 0)), ends(None, 7), limit=100).live
+
+
+def _evened_of(position: Position) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    following = advance(position, ends(60, 60, 10), limit=1_000)
+    return following.next, following.shift
