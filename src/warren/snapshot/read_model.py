@@ -38,6 +38,8 @@ class Counts(msgspec.Struct):
     denied: int = 0
     # reason: records
     skipped: dict[str, int] = {}
+    # what the look at the brokers found wrong
+    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class ReadModel:
                     }
                 case frames.SKIPPED:
                     self._count(msgspec.json.decode(payload, type=Counts))
+        self.counts.error = self.error
 
     def hide(self, request: Request) -> None:
         """A wish that the pipeline will carry out: do not show these windows until it has."""
@@ -180,6 +183,11 @@ class ReadModel:
         batch = frames.unpack(payload)
         places = self._places(batch.column("topic").to_pylist(), frames.ints(batch, "partition"))
         self._lowest[places] = frames.ints(batch, "lowest")
+        # brokers that are down when we start have told us nothing: show what they said before
+        head, tail = frames.ints(batch, "head"), frames.ints(batch, "tail")
+        silent = (self._head[places] == UNKNOWN) & (head != UNKNOWN)
+        places = places[silent]
+        self._head[places], self._tail[places], self._there[places] = head[silent], tail[silent], True
 
     def _take_windows(self, bucket: int, payload: bytes) -> None:
         batch = frames.unpack(payload)

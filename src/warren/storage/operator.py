@@ -144,7 +144,13 @@ def _requests(news: Frames) -> list[Request]:
 
 
 def _samples(bucket: Bucket) -> bytes:
-    """For the readers: the lowest head sample of each topic partition, which rule 3 asks for."""
+    """For the readers: the lowest head sample of each topic partition, which rule 3 asks for, and where it ended."""
     return frames.pack(
-        {"topic": bucket.topic, "partition": bucket.partition, "lowest": heads.lowest(bucket.heads)}
+        {
+            "topic": bucket.topic,
+            "partition": bucket.partition,
+            "lowest": heads.lowest(bucket.heads),
+            "head": bucket.heads.newest_offset,
+            "tail": bucket.tail,
+        }
     )
