@@ -1,0 +1,1 @@
+"""Measures Warren on this machine: workloads, the processes that carry them, and reports."""

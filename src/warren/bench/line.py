@@ -1,0 +1,175 @@
+"""The line between a benchmark and the processes that it starts: JSON objects, one per line, both ways."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+import psutil
+
+from warren.errors import WarrenError
+
+# what a child may take to end by itself once its line is closed
+GRACE_S: Final = 20.0
+# nothing in a benchmark is silent for so long unless it hangs
+PATIENCE_S: Final = 600.0
+
+FAILED: Final = "failed"
+
+Words = dict[str, Any]
+
+
+class BenchError(WarrenError):
+    """A benchmark could not be run to its end."""
+
+
+class Child:
+    """A process that a benchmark starts, as a context manager: however it ends, nothing of it is left."""
+
+    def __init__(self, module: str, task: Mapping[str, Any], directory: Path) -> None:
+        """`directory`: where its error output goes."""
+        self._module = module
+        self._task = task
+        self._errors = directory / f"{module.rpartition('.')[2]}.log"
+        self._said: queue.Queue[Words | None] = queue.Queue()
+
+    def __enter__(self) -> Self:
+        with self._errors.open("ab") as errors:
+            # seconds since the epoch
+            self.started = time.time()
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", self._module],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                # Ctrl-C is ours; we close the line
+                start_new_session=True,
+            )
+        threading.Thread(target=self._listen, daemon=True).start()
+        self._send(self._task)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        offspring = self._offspring()
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.close()
+        try:
+            # after a fault nobody waits for good manners
+            self._process.wait(GRACE_S if error is None else GRACE_S / 4)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for each in offspring:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ask(self, command: str, **words: Any) -> None:
+        """Tell the child to do something."""
+        self._send({"do": command, **words})
+
+    def hear(
+        self,
+        event: str,
+        timeout_s: float = PATIENCE_S,
+        other: Callable[[Words], object] = lambda _words: None,
+    ) -> Words:
+        """Wait for what the child has to say; `other` gets all that it says before."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                words = self._said.get(timeout=max(deadline - time.monotonic(), 0))
+            except queue.Empty:
+                raise BenchError(
+                    f"{self._module} did not come to '{event}' within {timeout_s:.0f} s"
+                ) from None
+            if words is None:
+                raise BenchError(f"{self._module} ended before '{event}': {self._last_words()}")
+            if words["event"] == FAILED:
+                raise BenchError(str(words["reason"]))
+            if words["event"] == event:
+                return words
+            other(words)
+
+    def _send(self, words: Mapping[str, Any]) -> None:
+        if self._process.stdin is None:
+            return
+        try:
+            self._process.stdin.write(json.dumps(words).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise BenchError(f"{self._module} has ended: {self._last_words()}") from None
+
+    def _listen(self) -> None:
+        if self._process.stdout is not None:
+            for line in self._process.stdout:
+                self._said.put(json.loads(line))
+        self._said.put(None)
+
+    def _offspring(self) -> list[psutil.Process]:
+        try:
+            return psutil.Process(self._process.pid).children(recursive=True)
+        except psutil.NoSuchProcess:
+            return []
+
+    def _last_words(self) -> str:
+        lines = [line for line in self._errors.read_text(errors="replace").splitlines() if line.strip()]
+        return lines[-1] if lines else "it gave no reason"
+
+
+class Parent:
+    """The child's end of the line. Standard output is the line; whatever else is written goes with the errors."""
+
+    def __init__(self) -> None:
+        self._out: IO[bytes] = os.fdopen(os.dup(1), "wb", buffering=0)
+        os.dup2(2, 1)
+        self._lock = threading.Lock()
+        self._told: queue.Queue[Words | None] = queue.Queue()
+        # set by a command "stop", and when the parent is gone
+        self.stop = threading.Event()
+        self.task: Words = json.loads(sys.stdin.buffer.readline() or b"{}")
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def tell(self, event: str, **words: Any) -> None:
+        """Say something; nobody may be there any more to hear it."""
+        with self._lock, contextlib.suppress(BrokenPipeError):
+            self._out.write(json.dumps({"event": event, **words}).encode() + b"\n")
+
+    def told(self) -> Words | None:
+        """The next command; None: there will be no more."""
+        return self._told.get()
+
+    def _listen(self) -> None:
+        for line in sys.stdin.buffer:
+            words = json.loads(line)
+            if words["do"] == "stop":
+                self.stop.set()
+            self._told.put(words)
+        self.stop.set()
+        self._told.put(None)
+
+
+def as_child(main: Callable[[Parent], None]) -> None:
+    """Run a child's main function; what it cannot do the parent hears of."""
+    parent = Parent()
+    try:
+        main(parent)
+    except WarrenError as error:
+        parent.tell(FAILED, reason=str(error))
+        sys.exit(1)

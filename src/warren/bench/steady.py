@@ -1,0 +1,135 @@
+"""`warren bench steady`: what Warren costs and how late it is while commits come at a steady rate."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from warren.bench import machine
+from warren.bench.figures import Figure, Report
+from warren.bench.line import BenchError, Child
+from warren.bench.process_tree import Sampler, cores_used, peak, typical
+from warren.bench.workload import DEFAULT_SIZES, INTERVALS, Site, Sizes, Tell, fill, site, writer
+
+SUBJECT: Final = "warren.bench.subject"
+GIB: Final = 2**30
+TRIGGER_P95_S: Final = 1.5
+VISIBLE_P99_S: Final = 4.0
+MEMORY_GIB: Final = 1.6
+_SAMPLE_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyPlan:
+    """How many commits a second, and for how long."""
+
+    sizes: Sizes = DEFAULT_SIZES
+    rate: float = 2_000
+    warm_up_s: float = 20.0
+    seconds: float = 60.0
+    # commits that each window has before it begins; full windows by default
+    entries: int = INTERVALS
+
+    @property
+    def filling(self) -> int:
+        """Commits to begin with."""
+        return self.sizes.windows * self.entries
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"sizes": self.sizes.to_dict()}
+
+
+def steady(plan: SteadyPlan, tell: Tell) -> Report:
+    """Trigger times, times to visibility, processor and memory."""
+    began, facts = datetime.now(UTC), machine.facts()
+    with site(tell) as where:
+        found = measured(plan, where, tell)
+    return Report("steady", began, plan.to_dict(), _figures(found), facts, found)
+
+
+def _figures(found: dict[str, Any]) -> list[Figure]:
+    trigger, visible, memory = found["trigger_ms"], found["visible_ms"], found["memory"]
+    return [
+        Figure("trigger p50", trigger["p50"] / 1000, "s"),
+        Figure("trigger p95", trigger["p95"] / 1000, "s", TRIGGER_P95_S),
+        Figure("commit to snapshot p50", visible["p50"] / 1000, "s"),
+        Figure("commit to snapshot p99", visible["p99"] / 1000, "s", VISIBLE_P99_S),
+        Figure("commits seen", visible["count"] / found["seconds"], "per s"),
+        Figure("processor", found["cores"], "cores"),
+        Figure("memory of all processes, peak", memory["peak"] / GIB, "GiB", MEMORY_GIB),
+        Figure("memory with the first replay, peak", memory["peak_since_start"] / GIB, "GiB"),
+        *(Figure(f"memory of {role}", size / GIB, "GiB") for role, size in memory["typical"].items()),
+        Figure("checkpoint", found["checkpoint"] / 2**20, "MiB"),
+    ]
+
+
+def measured(plan: SteadyPlan, where: Site, tell: Tell) -> dict[str, Any]:
+    """Fill the windows, start Warren, let commits flow, and look."""
+    directory = where.warren_directory()
+    with writer(where, plan.sizes, round(plan.sizes.windows / plan.rate * 1000)) as writing:
+        written_s = fill(writing, plan.filling, tell)
+        with (
+            Child(SUBJECT, {"directory": str(directory)}, where.directory) as subject,
+            Sampler(subject.pid, _SAMPLE_S) as sampler,
+        ):
+            filled_s = caught_up(subject, plan, tell)
+            writing.ask("run", rate=plan.rate)
+            wait("warm up", plan.warm_up_s, tell)
+            found = observed(subject, sampler, "measure", plan.seconds, tell)
+            found["memory"]["peak_since_start"] = peak(sampler.between(0, time.time()))
+            found["checkpoint"] = size_of(directory / "checkpoint")
+            writing.ask("stop")
+            writing.hear("ran")
+    shutil.rmtree(directory, ignore_errors=True)
+    return found | {"written_s": written_s, "first_snapshot_s": filled_s}
+
+
+def caught_up(subject: Child, plan: SteadyPlan, tell: Tell) -> float:
+    """Wait until all windows are there; the answer is seconds since the process was started."""
+    tell("first snapshot", 0, None)
+    subject.ask("complete", windows=plan.sizes.windows, records=plan.filling)
+    complete = subject.hear("complete")
+    tell("first snapshot", 1, 1)
+    return float(complete["at"]) - subject.started
+
+
+def observed(subject: Child, sampler: Sampler, step: str, seconds: float, tell: Tell) -> dict[str, Any]:
+    """What happens in the next seconds."""
+    begin = time.time()
+    wait(step, seconds, tell)
+    end = time.time()
+    samples = sampler.between(begin, end)
+    subject.ask("measured", begin=begin, end=end)
+    found = subject.hear("measured")
+    if not found["trigger_ms"] or not found["visible_ms"]:
+        raise BenchError(f"in {seconds:.0f} s no trigger ended or no commit was seen: measure for longer")
+    return found | {
+        "seconds": end - begin,
+        "cores": cores_used(samples),
+        "memory": {"peak": peak(samples), "typical": typical(samples)},
+        "processes": max((each.processes for each in samples), default=0),
+    }
+
+
+def wait(step: str, seconds: float, tell: Tell) -> None:
+    """Let time pass, visibly."""
+    began = time.monotonic()
+    while (passed := time.monotonic() - began) < seconds:
+        tell(step, passed, seconds)
+        time.sleep(min(0.5, seconds - passed))
+    tell(step, seconds, seconds)
+
+
+def size_of(directory: Path) -> int:
+    """Bytes of all files in it; files may go meanwhile."""
+    total = 0
+    for path in directory.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except FileNotFoundError:
+            continue
+    return total

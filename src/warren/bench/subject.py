@@ -1,0 +1,117 @@
+"""The process that is measured: Warren, and a watch beside it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from warren import logs
+from warren.bench.figures import percentiles
+from warren.bench.line import Parent, Words, as_child
+from warren.bench.watch import Watch, described, recent_triggers
+from warren.bench.workload import CLUSTER
+from warren.config import Settings, load
+from warren.pipeline.engine import Engine
+from warren.service import Service
+
+# a replay that takes longer does not come to an end at all
+_TIMEOUT_S: Final = 600.0
+# how long commits may take to show after the measured time is over
+_LATE_S: Final = 60.0
+
+
+class PausedEngine(Engine):
+    """An engine whose queries can be ended while Spark and its workers stay."""
+
+    def end_queries(self) -> None:
+        for query in self._queries.values():
+            query.stop()
+
+
+def main(parent: Parent) -> None:
+    """`runs` in the task: replay so often in one process; otherwise run as a service until told to stop."""
+    # `warren run` reads these too before it starts
+    for module in ("warren.cli.main", "warren.cli.run"):
+        importlib.import_module(module)
+    settings = load(parent.task["directory"], os.environ)
+    logs.begin(settings, logs.utc())
+    if "runs" in parent.task:
+        _replay(parent, settings)
+    else:
+        _serve(parent, settings)
+
+
+def _serve(parent: Parent, settings: Settings) -> None:
+    with Service(settings) as service:
+        watch = Watch(service.engine, CLUSTER)
+        watch.start()
+        parent.tell("started", urls=list(service.urls.values()))
+        while (words := parent.told()) is not None and words["do"] != "stop":
+            parent.tell(words["do"], **_answer(parent, watch, words))
+        watch.end()
+
+
+def _answer(parent: Parent, watch: Watch, words: Words) -> dict[str, Any]:
+    if words["do"] == "complete":
+        sight = watch.complete(words["windows"], words["records"], _TIMEOUT_S, parent.stop)
+        return {"at": sight.at, "number": sight.number, "windows": sight.windows}
+    if words["do"] == "sights":
+        return {"at": [each.at for each in watch.sights if words["begin"] <= each.at <= words["end"]]}
+    return _measured(parent, watch, words["begin"], words["end"])
+
+
+def _measured(parent: Parent, watch: Watch, begin: float, end: float) -> dict[str, Any]:
+    """What happened to the commits between two moments; those that show later are waited for."""
+    all_seen = watch.shows(int(end * 1000), _LATE_S, parent.stop)
+    delays = [
+        int(delay)
+        for sight in list(watch.sights)
+        for delay, commit_ms in zip(sight.delays_ms, sight.fresh_ms, strict=True)
+        if begin * 1000 <= commit_ms < end * 1000
+    ]
+    triggers = [each for each in recent_triggers() if begin <= each.began < end]
+    phases = {phase for each in triggers for phase in each.phases}
+    return {
+        "all_seen": all_seen,
+        "visible_ms": percentiles(delays, 50, 95, 99),
+        "trigger_ms": percentiles([each.ms for each in triggers], 50, 95, 99),
+        "phases_ms": {
+            phase: percentiles([each.phases.get(phase, 0) for each in triggers], 50, 95)
+            for phase in sorted(phases)
+        },
+        "snapshots": sum(begin <= each.at < end for each in watch.sights),
+    }
+
+
+def _replay(parent: Parent, settings: Settings) -> None:
+    """The same commits again and again in fresh checkpoints: from the second time on Spark and Python are warm."""
+    task = parent.task
+    place = Path(settings.spark.checkpoint_dir)
+    for run in range(task["runs"]):
+        spark = settings.spark.model_copy(update={"checkpoint_dir": str(place / str(run))})
+        engine = PausedEngine(settings.model_copy(update={"spark": spark}))
+        began = time.time()
+        engine.start()
+        watch = Watch(engine, CLUSTER)
+        watch.start()
+        try:
+            sight = watch.complete(task["windows"], task["records"], _TIMEOUT_S, parent.stop)
+            triggers = [each for each in recent_triggers(sight.number) if each.number <= sight.number]
+        finally:
+            watch.end()
+            engine.end_queries()
+        parent.tell(
+            "replayed",
+            began=began,
+            at=sight.at,
+            planned=min((each.began for each in triggers), default=began),
+            triggers=described(triggers),
+        )
+    engine.stop()
+
+
+if __name__ == "__main__":
+    as_child(main)

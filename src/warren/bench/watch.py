@@ -1,0 +1,145 @@
+"""Looks at every snapshot that a running Warren publishes: when it came, and what it made visible."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from operator import is_not
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from warren.bench.line import BenchError
+from warren.pipeline.engine import Engine
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from warren.snapshot.view import ClusterView
+
+    Ints = NDArray[np.int64]
+
+_LOOK_S: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One snapshot."""
+
+    number: int
+    # when readers could see it, in seconds since the epoch
+    at: float
+    windows: int
+    # times of the commits that it shows and its predecessor did not, the newest of each window
+    fresh_ms: Ints
+    # the newest of all
+    newest_ms: int
+
+    @property
+    def delays_ms(self) -> Ints:
+        """From each commit to its being seen."""
+        delays: Ints = round(self.at * 1000) - self.fresh_ms
+        return delays
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """One trigger as Spark tells of it."""
+
+    number: int
+    # when its planning began, in seconds since the epoch
+    began: float
+    # phase: ms; `triggerExecution` is all of it
+    phases: dict[str, int]
+
+    @property
+    def ms(self) -> int:
+        return self.phases.get("triggerExecution", 0)
+
+
+class Watch(threading.Thread):
+    """Runs beside the engine, in its process; costs 8 bytes per window and little time."""
+
+    def __init__(self, engine: Engine, cluster: str) -> None:
+        super().__init__(name="watch", daemon=True)
+        self._engine = engine
+        self._cluster = cluster
+        self._ended = threading.Event()
+        self.sights: list[Sight] = []
+
+    def end(self) -> None:
+        self._ended.set()
+        self.join()
+
+    def run(self) -> None:
+        seen: ClusterView | None = None
+        while not self._ended.is_set():
+            view = self._engine.await_view(self._cluster, partial(is_not, seen), 0.25)
+            if view is not None:
+                self.sights.append(_sight(view, seen, time.time()))
+                seen = view
+
+    def complete(self, windows: int, records: int, timeout_s: float, stop: threading.Event) -> Sight:
+        """Wait for the first snapshot with all windows that was made of all records."""
+        deadline = time.monotonic() + timeout_s
+        while not stop.is_set():
+            progress = self._engine.progress(self._cluster)
+            # in this order: the records of a snapshot are counted a moment after it is published
+            read, sights = progress.records, self.sights[-1:]
+            if sights and sights[0].windows >= windows and read >= records:
+                return sights[0]
+            if time.monotonic() > deadline:
+                found = sights[0].windows if sights else 0
+                raise BenchError(
+                    f"after {timeout_s:.0f} s there are {found:,} of {windows:,} windows, made of {read:,} of "
+                    f"{records:,} records. {progress.error or 'The pipeline reports no fault.'}"
+                )
+            time.sleep(_LOOK_S)
+        raise BenchError("stopped before the snapshot was complete")
+
+    def shows(self, at_ms: int, timeout_s: float, stop: threading.Event) -> bool:
+        """Wait for a snapshot that knows of a commit of that time or later; False when the time is up."""
+        deadline = time.monotonic() + timeout_s
+        while not (self.sights and self.sights[-1].newest_ms >= at_ms):
+            if stop.wait(_LOOK_S) or time.monotonic() > deadline:
+                return False
+        return True
+
+
+def recent_triggers(batch: int = -1) -> list[Trigger]:
+    """All triggers that Spark remembers, once it has told of the one of that number."""
+    deadline = time.monotonic() + 30
+    while True:
+        queries = SparkSession.builder.getOrCreate().streams.active
+        triggers = [
+            Trigger(
+                each.batchId,
+                datetime.fromisoformat(each.timestamp).timestamp(),
+                {str(phase): int(ms) for phase, ms in each.durationMs.items()},
+            )
+            for query in queries
+            for each in query.recentProgress
+        ]
+        if any(each.number >= batch for each in triggers) or time.monotonic() > deadline:
+            return triggers
+        time.sleep(_LOOK_S)
+
+
+def described(triggers: Sequence[Trigger]) -> list[dict[str, Any]]:
+    """As JSON has it."""
+    return [{"number": each.number, "began": each.began, "phases": each.phases} for each in triggers]
+
+
+def _sight(view: ClusterView, before: ClusterView | None, at: float) -> Sight:
+    times = view.last_timestamp
+    if before is None or before.structure is not view.structure:
+        # windows have come or gone, so that rows cannot be compared
+        fresh = np.empty(0, dtype=np.int64)
+    else:
+        fresh = times[times != before.last_timestamp]
+    return Sight(view.number, at, len(times), fresh, int(times.max(initial=0)))

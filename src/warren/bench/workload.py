@@ -1,0 +1,110 @@
+"""What the benchmarks work on: commits by the million on a broker of their own, and a Warren that watches them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from warren.bench.line import Child
+from warren.demo.broker import Broker
+from warren.demo.commit_records import Shape
+
+CLUSTER: Final = "bench"
+# entries of a window, the default of the configuration
+INTERVALS: Final = 10
+# triggers whose times Spark remembers for us: more than any benchmark sees
+_TRIGGERS: Final = 1_000
+
+# what is being done, how much of it is done, of how much; None: nobody knows
+Tell = Callable[[str, float, float | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many groups commit for how many partitions, through how many partitions of the offsets topic."""
+
+    groups: int = 2_000
+    partitions: int = 50
+    offsets_partitions: int = 50
+
+    @property
+    def windows(self) -> int:
+        return self.groups * self.partitions
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.groups, self.partitions, offsets_partitions=self.offsets_partitions)
+
+    def to_dict(self) -> dict[str, int]:
+        return {**asdict(self), "windows": self.windows}
+
+
+DEFAULT_SIZES: Final = Sizes()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A running broker, and a directory for everything that goes when the benchmark ends."""
+
+    servers: str
+    directory: Path
+
+    def warren_directory(self) -> Path:
+        """A new directory with a configuration for a Warren that has seen nothing yet."""
+        directory = Path(tempfile.mkdtemp(prefix="warren-", dir=self.directory))
+        (directory / "burrow.json").write_text(json.dumps(_configuration(self.servers, directory)))
+        return directory
+
+
+@contextmanager
+def site(tell: Tell) -> Iterator[Site]:
+    """A broker without anything on it."""
+    directory = Path(tempfile.mkdtemp(prefix="warren-bench-"))
+    try:
+        tell("start Kafka", 0, None)
+        # a plain topic holds the commits, so the broker's own needs no more than one partition
+        with Broker(data=directory / "kafka", offsets_partitions=1, heap_mb=768) as broker:
+            tell("start Kafka", 1, 1)
+            yield Site(broker.bootstrap_servers, directory)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def writer(where: Site, sizes: Sizes, interval_ms: int) -> Child:
+    """A process that writes the commits; `interval_ms`: between two commits of a window."""
+    task = {"servers": where.servers, "shape": asdict(sizes.shape), "interval_ms": interval_ms}
+    return Child("warren.bench.writing", task, where.directory)
+
+
+def fill(child: Child, commits: int, tell: Tell) -> float:
+    """Have so many commits written; the answer is how long it took."""
+    child.ask("write", commits=commits)
+    written = child.hear("written", other=lambda words: tell("write commits", words["done"], commits))
+    tell("write commits", commits, commits)
+    return float(written["seconds"])
+
+
+def _configuration(servers: str, directory: Path) -> dict[str, Any]:
+    return {
+        "logging": {"level": "warn"},
+        "httpserver": {"default": {"address": "127.0.0.1:0"}},
+        "cluster": {CLUSTER: {"class-name": "kafka", "servers": [servers]}},
+        "consumer": {
+            CLUSTER: {
+                "class-name": "kafka",
+                "cluster": CLUSTER,
+                "servers": [servers],
+                "offsets-topic": Shape().offsets_topic,
+            }
+        },
+        "spark": {
+            "checkpoint-dir": str(directory / "checkpoint"),
+            "conf": {"spark.sql.streaming.numRecentProgressUpdates": str(_TRIGGERS)},
+        },
+    }

@@ -1,0 +1,173 @@
+"""`warren bench`: measure the pipeline on this machine, with targets beside the figures."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from warren.bench.figures import Figure, Report
+from warren.bench.replay import ReplayPlan, replay
+from warren.bench.steady import SteadyPlan, steady
+from warren.bench.workload import DEFAULT_SIZES, INTERVALS, Sizes, Tell
+
+app = typer.Typer(
+    rich_markup_mode="rich", add_completion=False, context_settings={"help_option_names": ["-h", "--help"]}
+)
+
+Groups = Annotated[int, typer.Option(min=1, metavar="G", help="Groups that commit.")]
+Partitions = Annotated[int, typer.Option(min=1, metavar="P", help="Partitions that each group commits.")]
+OffsetsPartitions = Annotated[int, typer.Option(min=1, metavar="N", help="Partitions of the offsets topic.")]
+Rate = Annotated[float, typer.Option(min=1, metavar="R", help="Commits a second.")]
+Seconds = Annotated[float, typer.Option(min=1, metavar="S", help="How long to measure.")]
+WarmUp = Annotated[float, typer.Option(min=0, metavar="S", help="How long to let it run before.")]
+Entries = Annotated[int, typer.Option(min=1, metavar="N", help="Commits in each window before it starts.")]
+Results = Annotated[Path, typer.Option(metavar="DIR", help="Where the JSON goes.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the JSON instead of the table.")]
+Check = Annotated[bool, typer.Option("--check", help="Exit with 1 when a target is missed.")]
+
+_RESULTS: Final = Path("bench-results")
+_REPLAY: Final = ReplayPlan()
+_STEADY: Final = SteadyPlan()
+
+
+@app.command("replay")
+def replay_command(
+    *,
+    commits: Annotated[int, typer.Option(min=1, metavar="N", help="Commits in the topic.")] = _REPLAY.commits,
+    groups: Groups = DEFAULT_SIZES.groups,
+    partitions: Partitions = DEFAULT_SIZES.partitions,
+    offsets_partitions: OffsetsPartitions = DEFAULT_SIZES.offsets_partitions,
+    runs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Runs of each kind; the best counts.")
+    ] = _REPLAY.runs,
+    results: Results = _RESULTS,
+    as_json: AsJson = False,
+    check: Check = False,
+) -> None:
+    """How fast a topic full of commits becomes a snapshot: beside a bare drain, warm, and from the start.
+
+    [bold]Examples[/bold]
+
+    [cyan]warren bench replay[/cyan]
+
+    [cyan]warren bench replay --commits 400000 --groups 200 --runs 1[/cyan]   a small one
+    """
+    plan = ReplayPlan(Sizes(groups, partitions, offsets_partitions), commits, runs)
+    _present([lambda tell: replay(plan, tell)], results, as_json=as_json, check=check)
+
+
+@app.command("steady")
+def steady_command(
+    *,
+    groups: Groups = DEFAULT_SIZES.groups,
+    partitions: Partitions = DEFAULT_SIZES.partitions,
+    offsets_partitions: OffsetsPartitions = DEFAULT_SIZES.offsets_partitions,
+    rate: Rate = _STEADY.rate,
+    seconds: Seconds = _STEADY.seconds,
+    warm_up: WarmUp = _STEADY.warm_up_s,
+    entries: Entries = INTERVALS,
+    results: Results = _RESULTS,
+    as_json: AsJson = False,
+    check: Check = False,
+) -> None:
+    """Trigger times, time from a commit to a snapshot that shows it, processor and memory at a steady rate.
+
+    [bold]Examples[/bold]
+
+    [cyan]warren bench steady[/cyan]
+
+    [cyan]warren bench steady --groups 200 --seconds 20 --warm-up 5[/cyan]    a small one
+    """
+    sizes = Sizes(groups, partitions, offsets_partitions)
+    plan = SteadyPlan(sizes, rate, warm_up, seconds, entries)
+    _present([lambda tell: steady(plan, tell)], results, as_json=as_json, check=check)
+
+
+def _present(benches: list[Callable[[Tell], Report]], results: Path, *, as_json: bool, check: bool) -> None:
+    """Run them one after the other, show what each found, and leave it in files."""
+    # a service manager's stop is the same as a person's Ctrl-C
+    signal.signal(signal.SIGTERM, _interrupt)
+    console = Console()
+    reports = []
+    try:
+        for bench in benches:
+            with _bars() as tell:
+                report = bench(tell)
+            reports.append(report)
+            path = report.save(results)
+            if as_json:
+                print(json.dumps(report.to_dict()))
+            else:
+                console.print(table(report))
+                console.print(f"{path}\n", style="dim", highlight=False, soft_wrap=True)
+    except KeyboardInterrupt:
+        typer.echo("Stopped.", err=True)
+        raise typer.Exit(1) from None
+    if check and not all(report.reached for report in reports):
+        raise typer.Exit(1)
+
+
+def table(report: Report) -> Table:
+    """The figures with their targets."""
+    shown = Table(title=f"warren bench {report.name}", title_justify="left", title_style="bold")
+    shown.add_column("figure")
+    shown.add_column("value", justify="right")
+    shown.add_column("target", justify="right")
+    shown.add_column("reached", justify="center")
+    for figure in report.figures:
+        target = (
+            "" if figure.target is None else f"{figure.better.value} {_number(figure.target, figure.unit)}"
+        )
+        shown.add_row(figure.name, _number(figure.value, figure.unit), target, _mark(figure))
+    load = ", ".join(f"{each:.1f}" for each in report.machine["load_before"])
+    shown.caption = f"{report.machine['cores']} cores, load before {load}"
+    return shown
+
+
+def _mark(figure: Figure) -> Text:
+    if figure.reached is None:
+        return Text("")
+    return Text("yes", "green") if figure.reached else Text("no", "bold red")
+
+
+def _number(value: float, unit: str) -> str:
+    digits = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}" if abs(value) < 10 else f"{value:.1f}"
+    return f"{digits} {unit}".strip()
+
+
+@contextmanager
+def _bars() -> Iterator[Tell]:
+    """One bar per step, on stderr so that the figures can go into a file."""
+    steps: dict[str, TaskID] = {}
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as progress:
+
+        def tell(step: str, done: float, total: float | None) -> None:
+            if step not in steps:
+                for earlier in steps.values():
+                    progress.stop_task(earlier)
+                steps[step] = progress.add_task(step, total=total)
+            progress.update(steps[step], completed=done, total=total)
+
+        yield tell
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> Any:
+    raise KeyboardInterrupt
