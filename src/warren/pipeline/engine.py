@@ -110,7 +110,10 @@ class Engine:
             model = self._models[cluster]
             model.take(rows)
             self._publish(cluster, model.view(batch, now_ms()))
-            return model.counts
+        if self._queries[cluster].planning and sum(each.planning for each in self._queries.values()) == 1:
+            # it was the last one that Spark was still planning
+            planners.dismiss()
+        return model.counts
 
     def _publish(self, cluster: str, view: ClusterView) -> None:
         with self._changed:
