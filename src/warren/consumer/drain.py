@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from warren.consumer.plan import Range
 from warren.errors import WarrenError
@@ -24,6 +24,14 @@ _TAKE: Final = 100_000
 STALL_S: Final = 30.0
 # a fetch can get lost when its broker goes away: after so long without a record it is asked for again
 ASK_AGAIN_S: Final = 3.0
+
+# a topic that the brokers do not know for so long is deleted
+GONE_S: Final = 10.0
+_NOT_THERE: Final = {
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError._UNKNOWN_PARTITION,
+}
 
 _CONSUMER: Final = {
     # never used: partitions are assigned and nothing is committed
@@ -79,6 +87,7 @@ class Drain:
                         f"{self._topic}: no record for {STALL_S:.0f} s though {reading.left()} are to be read"
                     )
                 elif now - max(heard, asked) > ASK_AGAIN_S:
+                    self._let_go(reading, now - heard)
                     self._assign(reading)
                     asked = now
                 if sum(map(len, parts)) >= CHUNK:
@@ -88,6 +97,19 @@ class Drain:
                 yield _joined(parts)
         finally:
             self._consumer.unassign()
+
+    def _let_go(self, reading: _Reading, silent_s: float) -> None:
+        """Do not wait for records that are no more: the topic was deleted, or made again and ends earlier now."""
+        for partition, _ in reading.unfinished():
+            place = TopicPartition(self._topic, partition)
+            try:
+                _, end = self._consumer.get_watermark_offsets(place, timeout=ASK_AGAIN_S, cached=False)
+            except KafkaException as error:
+                # brokers that have just started may not know their topics yet
+                if error.args[0].code() in _NOT_THERE and silent_s > GONE_S:
+                    reading.cut(partition, 0)
+            else:
+                reading.cut(partition, end)
 
     def _assign(self, reading: _Reading) -> None:
         self._consumer.assign(
@@ -101,11 +123,12 @@ class _Reading:
     def __init__(self, ranges: Sequence[Range]) -> None:
         size = max(each.partition for each in ranges) + 1
         # by partition; those that are not read are finished from the start
+        self._begin = np.zeros(size, dtype=np.int64)
         self._next = np.zeros(size, dtype=np.int64)
         self._end = np.zeros(size, dtype=np.int64)
         self._shift = np.zeros(size, dtype=np.int64)
         for each in ranges:
-            self._next[each.partition] = each.begin
+            self._begin[each.partition] = self._next[each.partition] = each.begin
             self._end[each.partition] = each.end
             self._shift[each.partition] = each.shift
 
@@ -121,32 +144,41 @@ class _Reading:
         rest = np.flatnonzero(self._next < self._end)
         return list(zip(rest.tolist(), self._next[rest].tolist(), strict=True))
 
+    def cut(self, partition: int, end: int) -> None:
+        """The partition ends here now."""
+        self._end[partition] = min(self._end[partition], end)
+
     def take(self, messages: Sequence[Message]) -> RawRecords:
         """The records among these messages that belong to the ranges; notes how far they come."""
+        if any(map(Message.error, messages)):
+            messages = self._without_errors(messages)
         # a map over the methods costs a third of a loop over the messages
         count = len(messages)
         partition = np.fromiter(map(Message.partition, messages), dtype=np.int64, count=count)
         offset = np.fromiter(map(Message.offset, messages), dtype=np.int64, count=count)
         keys = pa.array(list(map(Message.key, messages)), pa.binary())
         values = pa.array(list(map(Message.value, messages)), pa.binary())
-        errors = []
-        if any(map(Message.error, messages)):
-            errors = [index for index, each in enumerate(messages) if each.error() is not None]
-        for index in errors:
-            # the end of a partition is told as an error whose offset is the next one; other errors either mend
-            # themselves or end in a stall
-            error = messages[index].error()
-            ended = error is not None and error.code() == KafkaError._PARTITION_EOF
-            offset[index] = offset[index] - 1 if ended else -1
-            partition[index] = partition[index] if ended else 0
         np.maximum.at(self._next, partition, offset + 1)
-        wanted = offset < self._end[partition]
-        wanted[errors] = False
+        # a topic that was made again is read from its beginning by itself
+        wanted = (offset >= self._begin[partition]) & (offset < self._end[partition])
         if not wanted.all():
             mask = pa.array(wanted)
             keys, values = keys.filter(mask), values.filter(mask)
             partition, offset = partition[wanted], offset[wanted]
         return RawRecords(keys, values, offset + self._shift[partition], np.full(len(offset), now_ms()))
+
+    def _without_errors(self, messages: Sequence[Message]) -> list[Message]:
+        """The records alone. The end of a partition is told as an error whose offset is the next one; other errors,
+        which have no offset and perhaps no partition, either mend themselves or end in a stall."""
+        records = []
+        for each in messages:
+            error = each.error()
+            if error is None:
+                records.append(each)
+            elif error.code() == KafkaError._PARTITION_EOF:
+                partition, offset = each.partition() or 0, each.offset() or 0
+                self._next[partition] = max(self._next[partition], offset)
+        return records
 
 
 def _joined(parts: Sequence[RawRecords]) -> RawRecords:

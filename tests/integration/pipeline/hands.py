@@ -99,8 +99,14 @@ class Hands:
         place = TopicPartition(topic, partition, before)
         self.admin.delete_records([place])[place].result()
 
+    def heads(self, topic: str, partitions: int = 1) -> Mapping[tuple[str, int], int]:
+        """Topic partition: its next offset."""
+        return heads_of(self.admin, {topic: partitions})
+
     def _heads(self, topic: str, partitions: int) -> Mapping[Any, int]:
         with contextlib.suppress(Exception):
+            # else partitions that were added are not known for a while
+            self.admin.list_topics(topic, timeout=10)
             return heads_of(self.admin, {topic: partitions})
         return {}
 
