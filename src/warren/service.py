@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-import structlog
-
 from warren.httpserver import Server
 from warren.pipeline.engine import Engine
 
@@ -13,8 +11,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from warren.config import Settings
-
-log = structlog.get_logger("warren")
 
 
 class Service:
@@ -31,8 +27,6 @@ class Service:
 
     def __enter__(self) -> Self:
         self._server.start()
-        for listener, url in self.urls.items():
-            log.info("listening", listener=listener, url=url)
         try:
             self.engine.start()
         except BaseException:

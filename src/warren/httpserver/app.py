@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final
+import inspect
+from typing import Final
 
 import structlog
 from prometheus_client import CollectorRegistry
 
 from warren.config import Settings
 from warren.httpserver import reply as replies
+from warren.httpserver.access import ADMIN_NEEDED, ROLE, Role
 from warren.httpserver.admin import AdminPages
+from warren.httpserver.asgi import AsgiApp, Receive, Scope, Send, send_reply, send_stream
 from warren.httpserver.configuration import ConfigPages
 from warren.httpserver.envelope import Envelope
+from warren.httpserver.guard import BodyTooLargeError
 from warren.httpserver.kafka import KafkaPages
 from warren.httpserver.metrics import MetricsPage
-from warren.httpserver.reply import Headers, Reply
-from warren.httpserver.router import Match, Request, Router, unescape
+from warren.httpserver.own_metrics import OwnMetrics
+from warren.httpserver.reply import Headers, Reply, Stream
+from warren.httpserver.router import Answer, Match, Request, Router, unescape
 from warren.httpserver.state import Answers, LogLevel
+from warren.httpserver.v4.feed import Feed
+from warren.httpserver.v4.pages import Pages
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
-
+# what changes nothing and so needs no administrator
+_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
-# Burrow's API takes one small JSON object and nothing else
-MAX_BODY: Final = 64 * 1024
 
 _log = structlog.get_logger(__name__)
 
@@ -46,12 +46,15 @@ class App:
         beyond: AsgiApp | None = None,
     ) -> None:
         self._envelope = Envelope(host)
+        self.feed = Feed(answers)
+        self.own_metrics = OwnMetrics(answers)
         self._router = Router(
             {
                 **KafkaPages(answers, self._envelope).routes(),
                 **ConfigPages(settings, self._envelope).routes(),
                 **AdminPages(answers, log_level, self._envelope).routes(),
-                **MetricsPage(answers, registry).routes(),
+                **MetricsPage(answers, registry, self.own_metrics).routes(),
+                **Pages(answers, self.feed).routes(),
             }
         )
         self._beyond = beyond
@@ -66,55 +69,44 @@ class App:
             if self._beyond is not None:
                 await self._beyond(scope, receive, send)
             return
-        method, raw_path = scope["method"], scope["raw_path"]
-        found = self._find(method, raw_path, scope["query_string"])
+        found: Answer | Match | None = self._find(scope["method"], scope["raw_path"], scope["query_string"])
         if isinstance(found, Match):
-            await self._send(send, await self._handled(found, scope, receive))
-        elif found is not None:
-            await self._send(send, found)
-        elif self._beyond is not None:
+            found = await self._handled(found, scope, receive)
+        if found is None and self._beyond is not None:
             await self._beyond(scope, receive, send)
+        elif isinstance(found, Stream):
+            await send_stream(receive, send, found, self._common)
         else:
-            await self._send(send, replies.NOT_FOUND)
+            await send_reply(send, found or replies.NOT_FOUND, self._common)
 
     def _find(self, method: str, raw_path: bytes, query: bytes) -> Match | Reply | None:
         if raw_path == b"*" and method == "OPTIONS":
             return Reply(200)
         return self._router.find(method, raw_path, query)
 
-    async def _handled(self, match: Match, scope: Scope, receive: Receive) -> Reply:
+    async def _handled(self, match: Match, scope: Scope, receive: Receive) -> Answer:
+        # who came by no door has no role
+        if scope["method"] not in _READING and scope.get(ROLE, Role.NOTHING) < Role.ADMIN:
+            return ADMIN_NEEDED
         path = unescape(scope["raw_path"])
-        request = Request(scope["method"], path, match.names, tuple(scope["headers"]))
-        if request.method in _METHODS_WITH_BODY:
-            body = await _body(receive)
-            if body is None:
-                return self._envelope.error(request, 413, "message body too large")
-            request = Request(request.method, path, match.names, request.headers, body)
+        headers = tuple(scope["headers"])
         try:
+            body = await _body(receive) if scope["method"] in _METHODS_WITH_BODY else b""
+            request = Request(scope["method"], path, match.names, headers, body, scope["query_string"])
             answer = match.handler(request)
-            return answer if isinstance(answer, Reply) else await answer
+            return await answer if inspect.isawaitable(answer) else answer
+        except BodyTooLargeError:
+            raise
         except Exception:  # noqa: BLE001 - a fault in one page must not end in a bare connection reset
-            _log.exception("request failed", method=request.method, path=path)
-            return self._envelope.error(request, 500, "internal error, see the log")
-
-    async def _send(self, send: Send, reply: Reply) -> None:
-        length = (b"content-length", b"%d" % reply.length)
-        headers = [*self._common, *reply.headers, length]
-        await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        # for HEAD the server keeps the body back
-        *pieces, last = reply.body or (b"",)
-        for piece in pieces:
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": last})
+            _log.exception("request failed", method=scope["method"], path=path)
+            return self._envelope.error(Request("", path), 500, "internal error, see the log")
 
 
-async def _body(receive: Receive) -> bytes | None:
-    """The whole body; None when it is larger than anything that could be meant."""
+async def _body(receive: Receive) -> bytes:
+    """The whole body; the listener's guard ends what is too large."""
     body = bytearray()
     while True:
         message = await receive()
         body += message.get("body", b"")
-        if len(body) > MAX_BODY:
-            return None
         if not message.get("more_body", False):
             return bytes(body)

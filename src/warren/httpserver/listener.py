@@ -16,7 +16,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from warren.config import Settings
 from warren.config.sections import HttpServer
 from warren.errors import WarrenError
-from warren.httpserver.app import App
+from warren.httpserver.asgi import AsgiApp
+from warren.httpserver.reply import refused
 
 _REASONS: Final = {
     errno.EADDRINUSE: "another program has that port; stop it or choose another port",
@@ -24,6 +25,8 @@ _REASONS: Final = {
     errno.EADDRNOTAVAIL: "this machine does not have that address; choose another, or leave the host out",
 }
 _ASCII: Final = bytes(range(128))
+# bytes of a request line and its headers
+_MAX_HEAD: Final = 64 * 1024
 # seconds that answers under way may still take once the server is told to stop
 _GRACE: Final = 3
 
@@ -42,6 +45,8 @@ class TimedProtocol(HttpToolsProtocol):
     _stuck: TimerHandle | None = None
     # also while the headers are on their way, whose values are left alone unless they come alone
     _in_request_line = True
+    # bytes that came since the last request was complete
+    _head_size = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -62,14 +67,29 @@ class TimedProtocol(HttpToolsProtocol):
             # curl sends letters like ø as they are typed; Go takes them, our parser does not
             line, end, rest = data.partition(b"\n")
             data = quote_from_bytes(line, safe=_ASCII).encode() + end + rest
+        self._head_size += len(data)
         super().data_received(data)
+        if self._in_request_line and self._head_size > _MAX_HEAD and not self.transport.is_closing():
+            self._refuse(b"431 Request Header Fields Too Large", "the request's headers are too large")
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP; in Burrow's error shape, since Burrow's clients read that."""
+        self._refuse(b"400 Bad Request", "this is no HTTP request")
+
+    def _refuse(self, status: bytes, message: str) -> None:
+        body = b"".join(refused(0, message).body)
+        head = b"HTTP/1.1 %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+        self.transport.write(head % (status, len(body)) + body)
+        self.transport.close()
 
     def on_headers_complete(self) -> None:
         self._in_request_line = False
+        self._head_size = 0
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         self._in_request_line = True
+        self._head_size = 0
         self._asking = _cancelled(self._asking)
         super().on_message_complete()
 
@@ -95,7 +115,7 @@ def _cancelled(timer: TimerHandle | None) -> TimerHandle | None:
 class Listener:
     """An open socket and the HTTP server behind it."""
 
-    def __init__(self, name: str, settings: Settings, app: App) -> None:
+    def __init__(self, name: str, settings: Settings, app: AsgiApp) -> None:
         self.name = name
         section = settings.httpserver[name]
         self._server = uvicorn.Server(_config(name, section, settings, app))
@@ -132,7 +152,7 @@ class Listener:
         self._socket.close()
 
 
-def _config(name: str, section: HttpServer, settings: Settings, app: App) -> uvicorn.Config:
+def _config(name: str, section: HttpServer, settings: Settings, app: AsgiApp) -> uvicorn.Config:
     certificate: dict[str, Any] = {}
     if section.tls:
         tls = settings.tls[section.tls]

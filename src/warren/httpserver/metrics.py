@@ -14,6 +14,7 @@ from operator import is_
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.registry import Collector
 
 from warren.httpserver.columns import Columns, columns_of
 from warren.httpserver.reply import Headers, Reply
@@ -202,10 +203,12 @@ def _inflate(piece: bytes) -> bytes:
 class MetricsPage:
     """Burrow's `/metrics`."""
 
-    def __init__(self, answers: Answers, registry: CollectorRegistry) -> None:
-        """`registry`: Warren's own metrics, shown after Burrow's."""
+    def __init__(self, answers: Answers, registry: CollectorRegistry, own: Collector) -> None:
+        """`own`: Warren's own metrics, shown after Burrow's; `registry`: those of this process, shown last."""
         self._answers = answers
         self._registry = registry
+        self._own = CollectorRegistry()
+        self._own.register(own)
         self._rendered = _Rendered(())
         self._one_at_a_time = asyncio.Lock()
 
@@ -221,7 +224,8 @@ class MetricsPage:
             rendered = self._rendered
             # other requests go on meanwhile
             await asyncio.to_thread(rendered.make, gzip=gzip)
-        body = rendered.body(generate_latest(self._registry), gzip=gzip)
+        rest = generate_latest(self._own) + generate_latest(self._registry)
+        body = rendered.body(rest, gzip=gzip)
         encoding = ((b"content-encoding", b"gzip"),) if gzip else ()
         return Reply(200, (*CONTENT_TYPE, *encoding, (b"vary", b"Accept-Encoding")), body)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,12 +30,27 @@ class Reply:
         return sum(map(len, self.body))
 
 
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An answer that goes on until one side has enough."""
+
+    headers: Headers
+    pieces: AsyncIterator[bytes]
+
+
 def text(body: str, status: int = 200) -> Reply:
     return Reply(status, TEXT, (body.encode(),))
 
 
 def as_json(value: object, status: int = 200) -> Reply:
     return Reply(status, JSON, (gojson.encode(value),))
+
+
+def refused(status: int, message: str, *headers: tuple[bytes, bytes]) -> Reply:
+    """No, in Burrow's error shape."""
+    return Reply(
+        status, (*JSON, *headers), (gojson.encode({"error": True, "message": message, "result": {}}),)
+    )
 
 
 NOT_FOUND: Final = Reply(404, ERROR, (b'{"error":true,"message":"invalid request type","result":{}}\n',))

@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
 from warren.httpserver import reply
-from warren.httpserver.reply import Reply
+from warren.httpserver.reply import Reply, Stream
 
 # what a name may hold unescaped in a path, as Go writes one
 _SAFE_IN_SEGMENT: Final = "$&+:=@~"
@@ -25,9 +25,12 @@ class Request:
     names: tuple[str, ...] = ()
     headers: tuple[tuple[bytes, bytes], ...] = ()
     body: bytes = b""
+    # as it stands in the request line, after the question mark
+    query: bytes = b""
 
 
-Handler = Callable[[Request], Reply | Awaitable[Reply]]
+Answer = Reply | Stream
+Handler = Callable[[Request], Answer | Awaitable[Answer]]
 
 
 @dataclass(slots=True)

@@ -14,7 +14,9 @@ from prometheus_client import CollectorRegistry
 
 from warren import logs
 from warren.config import Settings
-from warren.httpserver.app import App, AsgiApp
+from warren.httpserver.app import App
+from warren.httpserver.asgi import AsgiApp
+from warren.httpserver.guard import Guard
 from warren.httpserver.listener import Listener
 from warren.httpserver.state import Answers, LogLevel
 
@@ -37,6 +39,12 @@ class Server:
     ) -> None:
         self._settings = settings
         self._app = App(settings, answers, log_level, registry, host=socket.gethostname(), beyond=beyond)
+        origin = settings.general.access_control_allow_origin
+        # by listener
+        self._guards = {
+            name: Guard(section, self._app, origin) for name, section in settings.httpserver.items()
+        }
+        self._app.own_metrics.guards = self._guards
         self._listeners: list[Listener] = []
         self._thread: threading.Thread | None = None
 
@@ -49,7 +57,7 @@ class Server:
         """Raises ListenError, with no port left open, when a listener cannot be had."""
         try:
             for name in self._settings.httpserver:
-                self._listeners.append(Listener(name, self._settings, self._app))
+                self._listeners.append(Listener(name, self._settings, self._guards[name]))
         except BaseException:
             self._close()
             raise
@@ -58,10 +66,18 @@ class Server:
         self._thread.start()
         started.wait()
         for listener in self._listeners:
-            _log.info("listening", listener=listener.name, url=listener.url)
+            access = self._guards[listener.name].access
+            _log.info(
+                "listening",
+                listener=listener.name,
+                url=listener.url,
+                may_read=access.readers,
+                may_administer=access.admins,
+            )
 
     def stop(self) -> None:
-        """Lets answers under way finish, for a few seconds."""
+        """Lets answers under way finish, for a few seconds; those who wait for news are told that none will come."""
+        self._app.feed.close()
         for listener in self._listeners:
             listener.stop()
         if self._thread is not None:
@@ -86,4 +102,6 @@ class Server:
         while not all(listener.started for listener in self._listeners):
             await asyncio.sleep(0)
         started.set()
+        watching = asyncio.ensure_future(self._app.feed.watch())
         await asyncio.gather(*serving)
+        watching.cancel()

@@ -2,9 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from warren.snapshot.model import ClusterSnapshot
+
+
+class Progress(Protocol):
+    """How the query of a cluster is doing."""
+
+    @property
+    def running(self) -> bool: ...
+
+    @property
+    def caught_up(self) -> bool:
+        """Whether nothing is left of what was there when the query was started."""
+
+    @property
+    def records(self) -> int:
+        """Records read since the start of this process; `rate` a second lately, `left` still to be read."""
+
+    @property
+    def rate(self) -> int: ...
+
+    @property
+    def left(self) -> int: ...
+
+    @property
+    def denied(self) -> int:
+        """Of the records read, those of groups that are not to be watched."""
+
+    @property
+    def skipped(self) -> Mapping[str, int]:
+        """Of the records read, those that say nothing of use: reason: how many."""
+
+    @property
+    def triggers(self) -> int: ...
+
+    @property
+    def trigger_ms(self) -> int:
+        """How long the last trigger took."""
+
+    @property
+    def restarts(self) -> int: ...
+
+    @property
+    def error(self) -> str:
+        """Why the cluster does not answer, or the query failed; empty when all is well."""
 
 
 class Answers(Protocol):
@@ -18,6 +62,9 @@ class Answers(Protocol):
 
         The same object comes back until the answers change: rendered pages are kept as long as it does.
         """
+
+    def progress(self, cluster: str) -> Progress:
+        """How the query of a configured cluster is doing, now."""
 
     def ready(self) -> bool:
         """Whether every cluster that can be reached has caught up."""

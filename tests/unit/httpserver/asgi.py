@@ -6,10 +6,12 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from warren.httpserver.access import ROLE, Role
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
 
-    from warren.httpserver.app import AsgiApp
+    from warren.httpserver.asgi import AsgiApp
 
 
 @dataclass(frozen=True)
@@ -28,17 +30,22 @@ def ask(
     method: str = "GET",
     headers: Mapping[str, str] | None = None,
     body: bytes = b"",
+    role: Role | None = Role.ADMIN,
+    client: str = "127.0.0.1",
 ) -> Answered:
-    """One request; `path` as it stands in the request line."""
+    """One request; `path` as it stands in the request line, `role` as a listener's door would have set it."""
     raw_path, _, query = path.partition("?")
     scope: dict[str, Any] = {
         "type": "http",
+        "client": (client, 12345),
         "method": method,
         "raw_path": raw_path.encode(),
         "path": raw_path,
         "query_string": query.encode(),
         "headers": [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()],
     }
+    if role is not None:
+        scope[ROLE] = role
     sent: list[MutableMapping[str, Any]] = []
 
     async def receive() -> MutableMapping[str, Any]:

@@ -73,6 +73,23 @@ class MemorySnapshot:
         )
 
 
+@dataclass(frozen=True)
+class MemoryProgress:
+    """A query that does well, unless a test says otherwise."""
+
+    running: bool = True
+    caught_up: bool = True
+    records: int = 0
+    rate: int = 0
+    left: int = 0
+    denied: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    triggers: int = 0
+    trigger_ms: int = 0
+    restarts: int = 0
+    error: str = ""
+
+
 @dataclass
 class MemoryAnswers:
     """Answers that a test can change between two requests."""
@@ -80,6 +97,8 @@ class MemoryAnswers:
     names: list[str] = field(default_factory=lambda: ["local"])
     snapshots: dict[str, ClusterSnapshot] = field(default_factory=dict)
     is_ready: bool = True
+    # cluster: how its query is doing
+    queries: dict[str, MemoryProgress] = field(default_factory=dict)
     # what was asked to be forgotten
     deleted: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -88,6 +107,9 @@ class MemoryAnswers:
 
     def snapshot(self, cluster: str) -> ClusterSnapshot | None:
         return self.snapshots.get(cluster)
+
+    def progress(self, cluster: str) -> MemoryProgress:
+        return self.queries.get(cluster, MemoryProgress())
 
     def ready(self) -> bool:
         return self.is_ready

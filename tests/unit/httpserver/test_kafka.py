@@ -230,10 +230,6 @@ def test_a_fault_in_a_page_is_an_answer_too(answers: MemoryAnswers, monkeypatch:
     assert b"plain" not in answered.body.replace(b"/plain/", b"")
 
 
-def test_a_body_larger_than_any_is_refused(app: App) -> None:
-    assert ask(app, "/v3/admin/loglevel", method="POST", body=b" " * 70_000).status == 413
-
-
 def test_all_groups_of_a_real_burrow_are_listed_in_order(app: App, answers: MemoryAnswers) -> None:
     answers.snapshots["local"] = usual_snapshot()
     consumers = json.loads(ask(app, "/v3/kafka/local/consumer").body)["consumers"]

@@ -369,6 +369,11 @@ def test_warrens_own_metrics_follow(app: App) -> None:
     assert b"\nwarren_triggers_total 3.0\n" in answered.body
 
 
+def timeless(body: bytes) -> list[bytes]:
+    """Without the lines that tell the time."""
+    return [line for line in body.splitlines() if b"snapshot_age" not in line]
+
+
 @pytest.mark.parametrize("order", [(False, True), (True, False), (True, True), (False, False)])
 def test_a_snapshot_is_written_once_whatever_form_is_asked(
     app: App, renderings: list[int], order: tuple[bool, bool]
@@ -379,7 +384,7 @@ def test_a_snapshot_is_written_once_whatever_form_is_asked(
         assert answered.headers.get("content-encoding") == ("gzip" if zipped else None)
         bodies.append(gzip.decompress(answered.body) if zipped else answered.body)
     assert renderings == [1]
-    assert bodies[0] == bodies[1]
+    assert timeless(bodies[0]) == timeless(bodies[1])
     assert series_of(bodies[0].decode()) == series_of(rendered(usual_snapshot()))
 
 

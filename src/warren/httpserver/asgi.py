@@ -1,0 +1,53 @@
+"""The words of ASGI, and how an answer is sent in them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from warren.httpserver.reply import Headers, Reply, Stream
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+async def send_reply(send: Send, reply: Reply, common: Headers = ()) -> None:
+    """`common`: headers that every answer has."""
+    length = (b"content-length", b"%d" % reply.length)
+    headers = [*common, *reply.headers, length]
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    # for HEAD the server keeps the body back
+    *pieces, last = reply.body or (b"",)
+    for piece in pieces:
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": last})
+
+
+async def send_stream(receive: Receive, send: Send, stream: Stream, common: Headers = ()) -> None:
+    """Until the pieces end or the client is gone."""
+    headers = [*common, *stream.headers]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    async def pump() -> None:
+        async for piece in stream.pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    pumping, gone = asyncio.ensure_future(pump()), asyncio.ensure_future(_gone(receive))
+    try:
+        await asyncio.wait((pumping, gone), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        pumping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await pumping
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,111 @@
+"""The door of one listener: what is too much, malformed or not allowed goes no further."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from typing import Final
+
+from warren.config.sections import HttpServer
+from warren.httpserver import reply as replies
+from warren.httpserver.access import CREDENTIALS_NEEDED, ROLE, Access, Client, Role
+from warren.httpserver.asgi import AsgiApp, Message, Receive, Scope, Send, send_reply
+from warren.httpserver.limits import RateLimit
+from warren.httpserver.reply import Headers, Reply
+
+# bytes of a path with its query: the longest names that Kafka takes, escaped, would not fit into a log line either
+MAX_TARGET: Final = 16 * 1024
+# pages for load balancers and orchestrators, which have no credentials: they tell nothing but that Warren is there
+_OPEN: Final = frozenset({b"/burrow/admin", b"/burrow/admin/ready"})
+_HANG_UP: Final = (b"connection", b"close")
+
+_TOO_LONG: Final = replies.refused(414, "the path is too long", _HANG_UP)
+_TOO_LARGE: Final = replies.refused(413, "message body too large", _HANG_UP)
+_BAD_LENGTH: Final = replies.refused(400, "the content length is no number", _HANG_UP)
+_BAD_PATH: Final = replies.refused(400, "the path holds control characters")
+_TOO_OFTEN: Final = replies.refused(429, "too many requests", (b"retry-after", b"1"))
+_CONTROL: Final = re.compile(rb"[\x00-\x1f\x7f]|%(?:[01][0-9a-fA-F]|7[fF])")
+
+
+class BodyTooLargeError(Exception):
+    """More of a body has come than the listener takes."""
+
+
+class Guard:
+    """An ASGI application before the one that all listeners share."""
+
+    def __init__(self, section: HttpServer, app: AsgiApp, origin: str = "") -> None:
+        self.access = Access(section, origin)
+        # status: how often it was the answer of this door
+        self.refusals: Counter[int] = Counter()
+        self._app = app
+        self._rate = RateLimit(section.rate_limit)
+        self._max_body = section.max_body
+        self._common: Headers = ()
+        if origin:
+            self._common = ((b"access-control-allow-origin", origin.encode("latin-1")),)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        address = (scope.get("client") or ("",))[0]
+        client = Client(address, tuple(scope["headers"]))
+        refusal = self._refusal(scope, client)
+        if refusal is not None:
+            self.refusals[refusal.status] += 1
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+            else:
+                await send_reply(send, refusal, self._common)
+            return
+        if scope["type"] == "http" and scope["method"] not in {"GET", "HEAD"}:
+            receive = _Bounded(receive, self._max_body)
+        try:
+            await self._app(scope, receive, send)
+        except BodyTooLargeError:
+            self.refusals[_TOO_LARGE.status] += 1
+            await send_reply(send, _TOO_LARGE, self._common)
+
+    def _refusal(self, scope: Scope, client: Client) -> Reply | None:
+        """None: come in; the scope then says in which role."""
+        if not self._rate.admits(client.address, time.monotonic()):
+            return _TOO_OFTEN
+        if (malformed := self._malformed(scope, client)) is not None:
+            return malformed
+        role = self.access.role(client)
+        # a browser sends its preflight without credentials, and it changes nothing
+        if scope["raw_path"] in _OPEN or scope.get("method") == "OPTIONS":
+            role = role if isinstance(role, Role) else Role.READ
+        elif isinstance(role, Reply):
+            return role
+        elif role is Role.NOTHING:
+            return CREDENTIALS_NEEDED
+        scope[ROLE] = role
+        return None
+
+    def _malformed(self, scope: Scope, client: Client) -> Reply | None:
+        raw_path = scope["raw_path"]
+        if len(raw_path) + len(scope["query_string"]) > MAX_TARGET:
+            return _TOO_LONG
+        if _CONTROL.search(raw_path):
+            return _BAD_PATH
+        length = client.header(b"content-length")
+        if length is None:
+            return None
+        if not length.isdigit():
+            return _BAD_LENGTH
+        return _TOO_LARGE if len(length) > 18 or int(length) > self._max_body else None
+
+
+class _Bounded:
+    """The body of a request, up to a size."""
+
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive = receive
+        self._left = most
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            raise BodyTooLargeError
+        return message

@@ -1,0 +1,131 @@
+"""Warren's own series: how the queries, the snapshots and the doors are doing."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from warren.evaluator.status import Status
+from warren.httpserver.group_table import group_table
+from warren.httpserver.guard import Guard
+from warren.httpserver.state import Answers, Progress
+
+# name, help, counter or gauge, value
+_OF_PROGRESS: tuple[tuple[str, str, type[Any], Callable[[Progress], float]], ...] = (
+    (
+        "warren_cluster_up",
+        "Whether the cluster answers and its query runs",
+        GaugeMetricFamily,
+        lambda progress: progress.running and not progress.error,
+    ),
+    (
+        "warren_cluster_caught_up",
+        "Whether all that was there at the start has been read",
+        GaugeMetricFamily,
+        lambda progress: progress.caught_up,
+    ),
+    (
+        "warren_records",
+        "Records read from the offsets topic since the start",
+        CounterMetricFamily,
+        lambda progress: progress.records,
+    ),
+    (
+        "warren_records_per_second",
+        "Records read per second in the last trigger",
+        GaugeMetricFamily,
+        lambda progress: progress.rate,
+    ),
+    (
+        "warren_records_left",
+        "Records of the offsets topic that are still to be read",
+        GaugeMetricFamily,
+        lambda progress: progress.left,
+    ),
+    (
+        "warren_records_denied",
+        "Records of groups that the allow and deny lists leave out",
+        CounterMetricFamily,
+        lambda progress: progress.denied,
+    ),
+    (
+        "warren_triggers",
+        "Triggers of the cluster's query",
+        CounterMetricFamily,
+        lambda progress: progress.triggers,
+    ),
+    (
+        "warren_trigger_seconds",
+        "Time that the last trigger took",
+        GaugeMetricFamily,
+        lambda progress: progress.trigger_ms / 1000,
+    ),
+    (
+        "warren_query_restarts",
+        "How often the cluster's query failed and was started again",
+        CounterMetricFamily,
+        lambda progress: progress.restarts,
+    ),
+)
+
+
+class OwnMetrics(Collector):
+    """Collected anew at every scrape: all of it is numbers that lie ready."""
+
+    def __init__(self, answers: Answers, now_s: Callable[[], float] = time.time) -> None:
+        self._answers = answers
+        self._now_s = now_s
+        # by listener
+        self.guards: Mapping[str, Guard] = {}
+
+    def collect(self) -> Iterator[Metric]:
+        clusters = sorted(self._answers.clusters())
+        progress = {cluster: self._answers.progress(cluster) for cluster in clusters}
+        for name, words, family, value in _OF_PROGRESS:
+            found = family(name, words, labels=["cluster"])
+            for cluster in clusters:
+                found.add_metric([cluster], float(value(progress[cluster])))
+            yield found
+        yield self._skipped(progress)
+        yield from self._snapshots(clusters)
+        yield self._refused()
+
+    def _skipped(self, progress: Mapping[str, Progress]) -> Metric:
+        found = CounterMetricFamily(
+            "warren_records_skipped",
+            "Records of the offsets topic that say nothing of use or could not be decoded",
+            labels=["cluster", "reason"],
+        )
+        for cluster, each in progress.items():
+            for reason, records in sorted(each.skipped.items()):
+                found.add_metric([cluster, reason], records)
+        return found
+
+    def _snapshots(self, clusters: list[str]) -> Iterator[Metric]:
+        number = GaugeMetricFamily("warren_snapshot_number", "Number of the snapshot", labels=["cluster"])
+        age = GaugeMetricFamily("warren_snapshot_age_seconds", "Age of the snapshot", labels=["cluster"])
+        groups = GaugeMetricFamily("warren_groups", "Groups by status", labels=["cluster", "status"])
+        for cluster in clusters:
+            snapshot = self._answers.snapshot(cluster)
+            if snapshot is None:
+                continue
+            number.add_metric([cluster], snapshot.number)
+            age.add_metric([cluster], max(self._now_s() - snapshot.taken_at_ms / 1000, 0.0))
+            counts = Counter(group_table(snapshot).status.tolist())
+            for status in (Status.OK, Status.WARN, Status.ERR):
+                groups.add_metric([cluster, status.name], counts[status])
+        yield from (number, age, groups)
+
+    def _refused(self) -> Metric:
+        found = CounterMetricFamily(
+            "warren_http_refused", "Requests that a listener's door refused", labels=["listener", "code"]
+        )
+        for listener, guard in sorted(self.guards.items()):
+            for status, times in sorted(guard.refusals.items()):
+                found.add_metric([listener, str(status)], times)
+        return found

@@ -1,0 +1,206 @@
+"""What changed, and when: for each group the last snapshot that told something new of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warren.httpserver.group_table import GroupTable, group_table
+from warren.httpserver.state import Answers
+from warren.httpserver.v4.parameters import version
+from warren.snapshot.model import ClusterSnapshot
+
+# removed groups that are remembered per cluster; who asks for changes from before them is told all groups
+MAX_REMOVED: Final = 10_000
+# how often the feed looks for a new snapshot
+_LOOK_S: Final = 0.1
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What there is to tell somebody: rows of the table, and names of groups that are gone."""
+
+    place: int
+    # all rows, because too little is known of what was before
+    complete: bool
+    rows: Ints
+    removed: list[str]
+
+    @property
+    def empty(self) -> bool:
+        return not (self.complete or self.removed or len(self.rows))
+
+
+@dataclass(slots=True)
+class History:
+    """One cluster: its groups now, and the place in the stream at which each last changed."""
+
+    snapshot: ClusterSnapshot
+    table: GroupTable
+    place: int
+    # changes up to here are not known
+    floor: int
+    # per row of the table: where anything changed, where the status did, and when that was (0: not seen)
+    changed: Ints
+    status_changed: Ints
+    status_since: Ints
+    # group: where it went; the oldest first
+    removed: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def begun(cls, snapshot: ClusterSnapshot) -> History:
+        table = group_table(snapshot)
+        place = version(snapshot.number)
+        changed = np.full(len(table.names), place, dtype=np.int64)
+        unseen = np.zeros(len(table.names), dtype=np.int64)
+        return cls(snapshot, table, place, place, changed, changed.copy(), unseen)
+
+    def take(self, snapshot: ClusterSnapshot) -> History:
+        """The history one snapshot later."""
+        # a group that is deleted shows between two triggers: the same number, another content
+        place = max(version(snapshot.number), self.place + (snapshot.number == self.snapshot.number))
+        if place < self.place or snapshot.number < self.snapshot.number:
+            return History.begun(snapshot)
+        table = group_table(snapshot)
+        # per new row: its row in the old table, -1 where the group is new
+        before = _rows_before(self.table, table)
+        old, known = np.maximum(before, 0), before >= 0
+        status_same = _same(self.table, table, old, known, ("status",))
+        same = status_same & _same(
+            self.table, table, old, known, ("complete", "partition_count", "totallag", "maxlag")
+        )
+        removed = dict(self.removed)
+        for name in _gone(self.table, table, before):
+            removed[name] = place
+        for name in table.names if removed else ():
+            removed.pop(name, None)
+        floor = self.floor
+        while len(removed) > MAX_REMOVED:
+            floor = max(floor, removed.pop(next(iter(removed))))
+        return History(
+            snapshot,
+            table,
+            place,
+            floor,
+            _kept(self.changed, old, same, place),
+            _kept(self.status_changed, old, status_same, place),
+            _kept(self.status_since, old, status_same, snapshot.taken_at_ms),
+            removed,
+        )
+
+    def since(self, place: int | None, *, only_status: bool) -> News:
+        """What somebody has missed who knows all up to that place; None: who knows nothing."""
+        if place is None or place < self.floor or place > self.place:
+            return News(self.place, True, np.arange(len(self.table.names)), [])
+        changed = self.status_changed if only_status else self.changed
+        removed = sorted(name for name, went in self.removed.items() if went > place)
+        return News(self.place, False, np.flatnonzero(changed > place), removed)
+
+
+def _rows_before(old: GroupTable, new: GroupTable) -> Ints:
+    if old.names == new.names:
+        return np.arange(len(new.names))
+    rows = {name: row for row, name in enumerate(old.names)}
+    return np.fromiter((rows.get(name, -1) for name in new.names), np.int64, len(new.names))
+
+
+def _gone(old: GroupTable, new: GroupTable, before: Ints) -> list[str]:
+    stayed = before[before >= 0]
+    if len(stayed) == len(old.names):
+        return []
+    left = np.ones(len(old.names), dtype=np.bool_)
+    left[stayed] = False
+    return [old.names[row] for row in np.flatnonzero(left).tolist()]
+
+
+def _same(
+    old: GroupTable, new: GroupTable, rows: Ints, known: NDArray[np.bool_], columns: tuple[str, ...]
+) -> NDArray[np.bool_]:
+    """Which groups were there before with the same in these columns."""
+    same = known.copy()
+    for name in columns if old.names else ():
+        same &= getattr(old, name)[rows] == getattr(new, name)
+    return same
+
+
+def _kept(old: Ints, rows: Ints, same: NDArray[np.bool_], new: int) -> Ints:
+    """What was, where nothing changed, else the new value."""
+    return np.where(same, old[rows] if len(old) else 0, new).astype(np.int64)
+
+
+class Feed:
+    """The histories of all clusters, and a place to wait for the next change; lives in the server's thread."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+        self._histories: dict[str, History] = {}
+        self._changed = asyncio.Event()
+        self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    async def watch(self) -> None:
+        """Look for new snapshots, for ever."""
+        self._loop = asyncio.get_running_loop()
+        while not self._closed:
+            for cluster in self._answers.clusters():
+                self.history(cluster)
+            await asyncio.sleep(_LOOK_S)
+
+    def close(self) -> None:
+        """Nobody is to wait any longer; any thread may say so."""
+        self._closed = True
+        if self._loop is not None:
+            # the loop may have ended already
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._wake)
+
+    def history(self, cluster: str) -> History | None:
+        """Up to the latest snapshot; None while there is none."""
+        snapshot = self._answers.snapshot(cluster)
+        if snapshot is None:
+            return None
+        known = self._histories.get(cluster)
+        if known is not None and known.snapshot is snapshot:
+            return known
+        history = History.begun(snapshot) if known is None else known.take(snapshot)
+        self._histories[cluster] = history
+        self._wake()
+        return history
+
+    async def news(
+        self, cluster: str, place: int | None, wait_s: float, *, only_status: bool
+    ) -> tuple[History, News] | None:
+        """What has changed since a place; when nothing has, whatever comes in that time. None: no snapshot yet."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + wait_s
+        while True:
+            changed = self._changed
+            history = self.history(cluster)
+            if history is None:
+                return None
+            news = history.since(place, only_status=only_status)
+            left = until - loop.time()
+            if not news.empty or self._closed or left <= 0:
+                return history, news
+            await _set_within(changed, left)
+
+    def _wake(self) -> None:
+        waited, self._changed = self._changed, asyncio.Event()
+        waited.set()
+
+
+async def _set_within(event: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

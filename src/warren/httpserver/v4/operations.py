@@ -1,0 +1,82 @@
+"""What can be asked of `/v4`: the table that the pages are routed by and the OpenAPI document is made from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from warren.httpserver.v4 import parameters, shapes
+from warren.httpserver.v4.parameters import Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One page."""
+
+    id: str
+    # names in braces are path parameters
+    path: str
+    summary: str
+    # of the answer 200; None: any object
+    shape: type[Any] | None
+    parameters: tuple[Parameter, ...] = ()
+    # other answers with a shape of their own: status: words
+    also: tuple[tuple[int, str], ...] = ()
+    events: bool = False
+
+    @property
+    def names(self) -> list[str]:
+        """The path parameters."""
+        return re.findall(r"{(\w+)}", self.path)
+
+    @property
+    def route(self) -> str:
+        """As the router wants it."""
+        return re.sub(r"{\w+}", "{}", self.path)
+
+
+OPENAPI: Final = Operation("openapi", "/v4/openapi.json", "This document", None)
+HEALTH: Final = Operation(
+    "health",
+    "/v4/health",
+    "Whether Warren has caught up, how far it is, and how every cluster's query is doing",
+    shapes.Health,
+    also=((503, "The same, while a cluster is catching up or does not answer"),),
+)
+GROUPS: Final = Operation(
+    "groups",
+    "/v4/clusters/{cluster}/groups",
+    "The groups of a cluster, worst first",
+    shapes.Groups,
+    (
+        parameters.GROUP_STATUS,
+        parameters.NAME,
+        parameters.TOPIC,
+        parameters.SORT,
+        parameters.OFFSET,
+        parameters.LIMIT,
+    ),
+)
+GROUP: Final = Operation(
+    "group",
+    "/v4/clusters/{cluster}/groups/{group}",
+    "One group with its partitions, their heads and tails",
+    shapes.GroupDetail,
+    (parameters.PARTITION_STATUS,),
+)
+GROUP_TOPIC: Final = Operation(
+    "groupTopic",
+    "/v4/clusters/{cluster}/groups/{group}/topics/{topic}",
+    "One topic of a group with the whole window of every partition",
+    shapes.GroupTopic,
+)
+CHANGES: Final = Operation(
+    "changes",
+    "/v4/clusters/{cluster}/changes",
+    "What changed since an earlier answer, at once or as soon as something does, or as a stream of events",
+    shapes.Changes,
+    (parameters.SINCE, parameters.WAIT, parameters.ONLY),
+    events=True,
+)
+OPERATIONS: Final = (OPENAPI, HEALTH, GROUPS, GROUP, GROUP_TOPIC, CHANGES)

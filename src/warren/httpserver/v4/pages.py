@@ -1,0 +1,340 @@
+"""The pages of `/v4`."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+import warren
+from warren.evaluator.status import Status
+from warren.httpserver import gojson, reply
+from warren.httpserver.group_table import GroupTable
+from warren.httpserver.names import first_found, module_named
+from warren.httpserver.reply import Reply, Stream, as_json, refused
+from warren.httpserver.router import Answer, Handler, Request
+from warren.httpserver.state import Answers
+from warren.httpserver.v4 import openapi, shapes
+from warren.httpserver.v4.feed import Feed, History, News
+from warren.httpserver.v4.operations import (
+    CHANGES,
+    GROUP,
+    GROUP_TOPIC,
+    GROUPS,
+    HEALTH,
+    OPENAPI,
+    Operation,
+)
+from warren.httpserver.v4.parameters import (
+    GROUP_STATUSES,
+    ParameterError,
+    cursor,
+    read_version,
+    values,
+)
+from warren.snapshot.model import ClusterSnapshot, Entry, PartitionDetail, PartitionStatus
+
+# streams of events that may be open at once; each is a socket and a task that somebody left behind
+MAX_STREAMS: Final = 500
+# silence after which a stream shows that it is still there
+_BREATH_S: Final = 15.0
+_EVENTS: Final = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-store"),
+    # proxies like nginx would keep events back otherwise
+    (b"x-accel-buffering", b"no"),
+)
+
+_NO_CLUSTER: Final = refused(404, "cluster not found")
+_NO_GROUP: Final = refused(404, "cluster or consumer not found")
+_NO_TOPIC: Final = refused(404, "the consumer has no such topic")
+_NO_SNAPSHOT: Final = refused(
+    503, "there is no snapshot of the cluster yet, see /v4/health", (b"retry-after", b"1")
+)
+_TOO_MANY: Final = refused(503, "too many streams are open", (b"retry-after", b"10"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request about a cluster that has a snapshot."""
+
+    request: Request
+    cluster: str
+    history: History
+    values: Mapping[str, Any]
+
+    @property
+    def snapshot(self) -> ClusterSnapshot:
+        return self.history.snapshot
+
+
+class Pages:
+    """Answers from the feed's histories, so that a page and the changes after it fit together."""
+
+    def __init__(
+        self, answers: Answers, feed: Feed, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+    ) -> None:
+        self._answers = answers
+        self._feed = feed
+        self._now_ms = now_ms
+        self._streams = 0
+        self._document = Reply(200, reply.JSON, (gojson.encode(openapi.document()),))
+
+    def routes(self) -> Mapping[tuple[str, str], Handler]:
+        return {
+            ("GET", OPENAPI.route): self._plain(OPENAPI, lambda: self._document),
+            ("GET", HEALTH.route): self._plain(HEALTH, self.health),
+            ("GET", GROUPS.route): self._of_cluster(GROUPS, self.groups),
+            ("GET", GROUP.route): self._of_cluster(GROUP, self.group),
+            ("GET", GROUP_TOPIC.route): self._of_cluster(GROUP_TOPIC, self.group_topic),
+            ("GET", CHANGES.route): self._of_cluster(CHANGES, self.changes),
+        }
+
+    def _plain(self, operation: Operation, page: Callable[[], Reply]) -> Handler:
+        def handler(request: Request) -> Reply:
+            try:
+                values(request.query, operation.parameters)
+            except ParameterError as error:
+                return refused(400, str(error))
+            return page()
+
+        return handler
+
+    def _of_cluster(
+        self, operation: Operation, page: Callable[[_Asked], Answer | Awaitable[Answer]]
+    ) -> Handler:
+        def handler(request: Request) -> Answer | Awaitable[Answer]:
+            try:
+                given = values(request.query, operation.parameters)
+            except ParameterError as error:
+                return refused(400, str(error))
+            cluster = module_named(request.names[0], self._answers.clusters())
+            if cluster is None:
+                return _NO_CLUSTER
+            history = self._feed.history(cluster)
+            if history is None:
+                return _NO_SNAPSHOT
+            return page(_Asked(request, cluster, history, given))
+
+        return handler
+
+    def health(self) -> Reply:
+        now_ms = self._now_ms()
+        clusters = [self._cluster_health(cluster, now_ms) for cluster in sorted(self._answers.clusters())]
+        ready = self._answers.ready()
+        return as_json(shapes.Health(ready, warren.__version__, clusters), 200 if ready else 503)
+
+    def _cluster_health(self, cluster: str, now_ms: int) -> shapes.ClusterHealth:
+        progress, history = self._answers.progress(cluster), self._feed.history(cluster)
+        latest, groups = None, {}
+        if history is not None:
+            number, taken_at = history.snapshot.number, history.snapshot.taken_at_ms
+            latest = shapes.SnapshotAge(number, taken_at, max(now_ms - taken_at, 0))
+            counts = Counter(history.table.status.tolist())
+            groups = {status.name: counts[status] for status in GROUP_STATUSES}
+        known = progress.records + progress.left
+        return shapes.ClusterHealth(
+            cluster=cluster,
+            ready=progress.caught_up and latest is not None,
+            running=progress.running,
+            caught_up=progress.caught_up,
+            records=progress.records,
+            records_per_second=progress.rate,
+            left=progress.left,
+            read_share=1.0 if progress.caught_up else round(progress.records / known, 4) if known else 0.0,
+            triggers=progress.triggers,
+            trigger_ms=progress.trigger_ms,
+            restarts=progress.restarts,
+            error=progress.error,
+            snapshot=latest,
+            groups=groups,  # type: ignore[arg-type] # the names of statuses that groups have
+        )
+
+    def groups(self, asked: _Asked) -> Reply:
+        given, table = asked.values, asked.history.table
+        fitting = np.flatnonzero(_fits(asked.snapshot, table, given))
+        ordered = fitting[_order(table, fitting, given["sort"])]
+        page = ordered[given["offset"] : given["offset"] + given["limit"]]
+        return as_json(
+            shapes.Groups(
+                asked.cluster,
+                _snapshot(asked.history),
+                len(fitting),
+                given["offset"],
+                _lines(asked.history, page),
+            )
+        )
+
+    def group(self, asked: _Asked) -> Reply:
+        found = first_found(asked.request.names[1], asked.snapshot.group)
+        if found is None:
+            return _NO_GROUP
+        wanted = asked.values["status"]
+        partitions = [part for part in found.partitions if wanted is None or part.status in wanted]
+        row = list(asked.history.table.names).index(found.group)
+        return as_json(
+            shapes.GroupDetail(
+                asked.cluster,
+                _snapshot(asked.history),
+                _lines(asked.history, np.array([row]))[0],
+                [shapes.Partition(**_partition(part)) for part in partitions],
+            )
+        )
+
+    def group_topic(self, asked: _Asked) -> Reply:
+        names, snapshot = asked.request.names, asked.snapshot
+        found = first_found(names[1], snapshot.group)
+        if found is None:
+            return _NO_GROUP
+        windows = snapshot.detail(found.group) or {}
+        topic = first_found(names[2], lambda name: name if name in windows else None)
+        if topic is None:
+            return _NO_TOPIC
+        partitions = [
+            shapes.PartitionWindow(**_partition(part), window=_window(windows[topic][part.partition]))
+            for part in found.partitions
+            if part.topic == topic
+        ]
+        lag = sum(part.current_lag for part in partitions)
+        return as_json(
+            shapes.GroupTopic(asked.cluster, _snapshot(asked.history), found.group, topic, lag, partitions)
+        )
+
+    async def changes(self, asked: _Asked) -> Answer:
+        request, place = asked.request, asked.values["since"]
+        only_status = asked.values["only"] is not None
+        if request.method == "GET" and _wants_events(request):
+            last = dict(request.headers).get(b"last-event-id")
+            try:
+                place = place if last is None else read_version(last.decode("latin-1"))
+            except ParameterError:
+                # an id that is none of ours: tell everything
+                place = None
+            if self._streams >= MAX_STREAMS:
+                return _TOO_MANY
+            return Stream(_EVENTS, self._events(asked.cluster, place, only_status=only_status))
+        found = await self._feed.news(asked.cluster, place, asked.values["wait"], only_status=only_status)
+        return _NO_SNAPSHOT if found is None else as_json(_changes(asked.cluster, *found))
+
+    async def _events(self, cluster: str, place: int | None, *, only_status: bool) -> AsyncIterator[bytes]:
+        """Server-sent events: an id to go on from, and the same JSON as the page's."""
+        self._streams += 1
+        try:
+            yield b"retry: 1000\n\n"
+            while not self._feed.closed:
+                found = await self._feed.news(cluster, place, _BREATH_S, only_status=only_status)
+                if found is None or found[1].empty:
+                    yield b": still here\n\n"
+                    continue
+                history, news = found
+                place = news.place
+                body = gojson.encode(_changes(cluster, history, news))
+                yield b"id: %s\nevent: changes\ndata: %s\n\n" % (cursor(place).encode(), body)
+        finally:
+            self._streams -= 1
+
+
+def _wants_events(request: Request) -> bool:
+    return any(name == b"accept" and b"text/event-stream" in value.lower() for name, value in request.headers)
+
+
+def _fits(snapshot: ClusterSnapshot, table: GroupTable, given: Mapping[str, Any]) -> NDArray[np.bool_]:
+    fits = np.ones(len(table.names), dtype=np.bool_)
+    if given["status"] is not None:
+        fits &= np.isin(table.status, [int(status) for status in given["status"]])
+    if given["name"] is not None:
+        pattern = re.compile(fnmatch.translate(given["name"]))
+        fits &= _mask(table.names, lambda name: pattern.match(name) is not None)
+    if given["topic"] is not None:
+        readers = frozenset(snapshot.consumers_of(given["topic"]))
+        fits &= _mask(table.names, readers.__contains__)
+    return fits
+
+
+def _mask(names: Sequence[str], test: Callable[[str], bool]) -> NDArray[np.bool_]:
+    return np.fromiter((test(name) for name in names), np.bool_, len(names))
+
+
+def _order(table: GroupTable, rows: NDArray[np.int64], sort: str) -> NDArray[np.int64]:
+    """The order of the rows: by the field, then by name, in which the table is sorted anyway."""
+    name = sort.removeprefix("-")
+    sign = -1 if sort.startswith("-") else 1
+    if name == "group":
+        return np.arange(len(rows))[::sign]
+    keys = [sign * getattr(table, name)[rows].astype(np.float64 if name == "complete" else np.int64)]
+    if name == "status":
+        keys.insert(0, -table.totallag[rows].astype(np.int64))
+    order: NDArray[np.int64] = np.lexsort(keys)
+    return order
+
+
+def _lines(history: History, rows: NDArray[np.int64]) -> list[shapes.Group]:
+    table = history.table
+    columns = zip(
+        rows.tolist(),
+        table.status[rows].tolist(),
+        table.complete[rows].tolist(),
+        *(
+            column[rows].tolist()
+            for column in (table.partition_count, table.totallag, table.maxlag, table.last_commit)
+        ),
+        history.status_since[rows].tolist(),
+        strict=True,
+    )
+    return [
+        shapes.Group(
+            table.names[row],
+            Status(status).name,  # type: ignore[arg-type] # of a group
+            round(complete, 6),
+            count,
+            totallag,
+            maxlag,
+            # a group without a commit has none
+            last_commit if last_commit > 0 else None,
+            since or None,
+        )
+        for row, status, complete, count, totallag, maxlag, last_commit, since in columns
+    ]
+
+
+def _changes(cluster: str, history: History, news: News) -> shapes.Changes:
+    return shapes.Changes(
+        cluster, _snapshot(history), news.complete, _lines(history, news.rows), news.removed
+    )
+
+
+def _snapshot(history: History) -> shapes.Snapshot:
+    return shapes.Snapshot(history.snapshot.number, history.snapshot.taken_at_ms, cursor(history.place))
+
+
+def _partition(part: PartitionStatus) -> dict[str, Any]:
+    return {
+        "topic": part.topic,
+        "partition": part.partition,
+        "owner": part.owner,
+        "client_id": part.client_id,
+        "status": part.status.name,
+        "complete": round(part.complete, 6),
+        "current_lag": part.current_lag,
+        "head": part.head,
+        "tail": part.tail,
+        "start": _commit(part.start),
+        "end": _commit(part.end),
+    }
+
+
+def _window(detail: PartitionDetail) -> list[shapes.Commit]:
+    return [commit for entry in detail.offsets if (commit := _commit(entry)) is not None]
+
+
+def _commit(entry: Entry | None) -> shapes.Commit | None:
+    if entry is None:
+        return None
+    return shapes.Commit(entry.offset, entry.timestamp, entry.observed_at, entry.lag)

@@ -1,0 +1,193 @@
+"""The query parameters of `/v4`: each is read and described from one place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from warren.evaluator.status import Status
+
+MAX_WAIT_S: Final = 60
+MAX_LIMIT: Final = 100_000
+_MAX_OFFSET: Final = 1_000_000_000
+_REVISIONS: Final = 1_000_000
+
+GROUP_STATUSES: Final = (Status.OK, Status.WARN, Status.ERR)
+PARTITION_STATUSES: Final = (Status.OK, Status.WARN, Status.STOP, Status.STALL, Status.REWIND)
+SORTS: Final = ("group", "status", "complete", "partition_count", "totallag", "maxlag", "last_commit")
+
+
+class ParameterError(ValueError):
+    """A parameter is not what it should be; the message is for the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One query parameter."""
+
+    name: str
+    description: str
+    # as JSON Schema
+    schema: Mapping[str, Any]
+    read: Callable[[str], Any]
+    default: Any = None
+    # how OpenAPI says that it is written
+    style: Mapping[str, Any] = field(default_factory=dict)
+
+
+def values(query: bytes, parameters: Sequence[Parameter]) -> dict[str, Any]:
+    """Parameter: its value; raises ParameterError."""
+    known = {parameter.name: parameter for parameter in parameters}
+    found: dict[str, Any] = {}
+    for name, text in _pairs(query):
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise ParameterError(f"unknown parameter {name}; there are: {there}")
+        if name in found:
+            raise ParameterError(f"{name} is given twice")
+        try:
+            found[name] = known[name].read(text)
+        except ParameterError as error:
+            raise ParameterError(f"{name}: {error}") from error
+    return {name: found.get(name, parameter.default) for name, parameter in known.items()}
+
+
+def _pairs(query: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(
+            query.decode("latin-1"),
+            keep_blank_values=True,
+            encoding="utf-8",
+            errors="strict",
+            max_num_fields=20,
+        )
+    except UnicodeDecodeError as error:
+        raise ParameterError("the query is no UTF-8") from error
+    except ValueError as error:
+        raise ParameterError("the query has too many parameters") from error
+
+
+def _statuses(allowed: Sequence[Status]) -> Callable[[str], frozenset[Status]]:
+    by_name = {status.name: status for status in allowed}
+
+    def read(text: str) -> frozenset[Status]:
+        names = text.split(",")
+        if unknown := [name for name in names if name not in by_name]:
+            raise ParameterError(f"no status {unknown[0]}; there are: {', '.join(by_name)}")
+        return frozenset(by_name[name] for name in names)
+
+    return read
+
+
+def _number(least: int, most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if re.fullmatch(r"-?[0-9]{1,12}", text) is None or not least <= int(text) <= most:
+            raise ParameterError(f"must be a number from {least} to {most}")
+        return int(text)
+
+    return read
+
+
+def _one_of(names: Sequence[str]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in names:
+            raise ParameterError(f"must be one of {', '.join(names)}")
+        return text
+
+    return read
+
+
+def _text(most: int) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if not 0 < len(text) <= most:
+            raise ParameterError(f"must have 1 to {most} characters")
+        return text
+
+    return read
+
+
+def read_version(text: str) -> int:
+    """The place in the stream of changes that a cursor means, as one number."""
+    match = re.fullmatch(r"([0-9]{1,12})(?:\.([0-9]{1,6}))?", text)
+    if match is None:
+        raise ParameterError("must be the number of a snapshot or a cursor")
+    return version(int(match[1]), int(match[2] or 0))
+
+
+def version(number: int, revision: int = 0) -> int:
+    return number * _REVISIONS + revision
+
+
+def cursor(place: int) -> str:
+    number, revision = divmod(place, _REVISIONS)
+    return f"{number}.{revision}" if revision else str(number)
+
+
+def _status_parameter(allowed: Sequence[Status], of: str) -> Parameter:
+    names = [status.name for status in allowed]
+    return Parameter(
+        "status",
+        f"Only {of} with one of these statuses, parted by commas",
+        {"type": "array", "items": {"type": "string", "enum": names}, "minItems": 1, "uniqueItems": True},
+        _statuses(allowed),
+        style={"style": "form", "explode": False},
+    )
+
+
+GROUP_STATUS: Final = _status_parameter(GROUP_STATUSES, "groups")
+PARTITION_STATUS: Final = _status_parameter(PARTITION_STATUSES, "partitions")
+NAME: Final = Parameter(
+    "name",
+    "Only groups whose name fits: `*` stands for anything, `?` for one character, `[ab]` for one of those",
+    {"type": "string", "minLength": 1, "maxLength": 256},
+    _text(256),
+)
+TOPIC: Final = Parameter(
+    "topic",
+    "Only groups that have committed on this topic",
+    {"type": "string", "minLength": 1, "maxLength": 249},
+    _text(249),
+)
+SORT: Final = Parameter(
+    "sort",
+    "Field to sort by, with `-` before it the greatest first; of equal statuses the greatest lag comes first",
+    {"type": "string", "enum": [sign + name for name in SORTS for sign in ("", "-")], "default": "-status"},
+    _one_of([sign + name for name in SORTS for sign in ("", "-")]),
+    "-status",
+)
+OFFSET: Final = Parameter(
+    "offset",
+    "Groups to leave out at the beginning",
+    {"type": "integer", "minimum": 0, "maximum": _MAX_OFFSET, "default": 0},
+    _number(0, _MAX_OFFSET),
+    0,
+)
+LIMIT: Final = Parameter(
+    "limit",
+    "Groups on a page at most",
+    {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 1000},
+    _number(1, MAX_LIMIT),
+    1000,
+)
+SINCE: Final = Parameter(
+    "since",
+    "The number of a snapshot, or the cursor of an earlier answer; without it all groups are told",
+    {"type": "string", "pattern": r"^[0-9]{1,12}(\.[0-9]{1,6})?$"},
+    read_version,
+)
+WAIT: Final = Parameter(
+    "wait",
+    "Seconds to wait for a change where there is none yet",
+    {"type": "integer", "minimum": 0, "maximum": MAX_WAIT_S, "default": 0},
+    _number(0, MAX_WAIT_S),
+    0,
+)
+ONLY: Final = Parameter(
+    "only",
+    "`status`: only groups that came, went or changed their status; without it lag and completeness count too",
+    {"type": "string", "enum": ["status"]},
+    _one_of(["status"]),
+)

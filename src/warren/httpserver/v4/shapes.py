@@ -1,0 +1,167 @@
+"""The JSON of `/v4`: these types are its answers and, through the OpenAPI document, its description."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+GroupStatusName = Literal["OK", "WARN", "ERR"]
+PartitionStatusName = Literal["OK", "WARN", "STOP", "STALL", "REWIND"]
+
+Count = Annotated[int, Meta(ge=0)]
+Milliseconds = Annotated[int, Meta(ge=0, description="Milliseconds since 1970")]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Cursor = Annotated[
+    str,
+    Meta(
+        pattern=r"^[0-9]{1,12}(\.[0-9]{1,6})?$",
+        description="Where an answer stands in the stream of changes: a snapshot's number, with a revision where "
+        "something changed between two snapshots",
+    ),
+]
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An empty object."""
+
+
+class Error(msgspec.Struct, frozen=True):
+    """Why there is no answer, in the shape of Burrow's errors."""
+
+    error: bool
+    message: str
+    result: Nothing
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """One moment of a cluster; all of an answer comes from it."""
+
+    number: Count
+    taken_at: Milliseconds
+    cursor: Cursor
+
+
+class Group(msgspec.Struct, frozen=True):
+    """One line about a group."""
+
+    group: str
+    status: GroupStatusName
+    complete: Annotated[Share, Meta(description="Share of the partitions whose window is full")]
+    partition_count: Count
+    totallag: Annotated[Count, Meta(description="Sum of the current lags")]
+    maxlag: Annotated[Count, Meta(description="Greatest current lag of one partition")]
+    last_commit: Annotated[Milliseconds | None, Meta(description="The newest commit; null: none")]
+    status_since: Annotated[
+        Milliseconds | None, Meta(description="When the status last changed; null: not since Warren started")
+    ]
+
+
+class Groups(msgspec.Struct, frozen=True):
+    """A page of a cluster's groups."""
+
+    cluster: str
+    snapshot: Snapshot
+    total: Annotated[Count, Meta(description="Groups that fit, on all pages")]
+    offset: Count
+    groups: list[Group]
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What became of the groups since an earlier answer."""
+
+    cluster: str
+    snapshot: Annotated[Snapshot, Meta(description="Ask for changes since its cursor next time")]
+    complete: Annotated[
+        bool,
+        Meta(description="These are all groups, not only those that changed: forget what you know of others"),
+    ]
+    groups: Annotated[list[Group], Meta(description="Groups that came or changed, as they are now")]
+    removed: Annotated[list[str], Meta(description="Groups that are gone")]
+
+
+class Commit(msgspec.Struct, frozen=True, rename={"observed_at": "observedAt"}):
+    """One entry of a window."""
+
+    offset: int
+    timestamp: Milliseconds
+    observed_at: Milliseconds
+    lag: Annotated[Count | None, Meta(description="Null: no head was known when the commit came")]
+
+
+class Partition(msgspec.Struct, frozen=True):
+    """The verdict on one partition of a group."""
+
+    topic: str
+    partition: Count
+    owner: str
+    client_id: str
+    status: PartitionStatusName
+    complete: Share
+    current_lag: Count
+    head: Annotated[int | None, Meta(description="Next offset on the broker; null: not known")]
+    tail: Annotated[int | None, Meta(description="Oldest offset on the broker; null: not known")]
+    start: Annotated[Commit | None, Meta(description="The oldest entry of the window")]
+    end: Annotated[Commit | None, Meta(description="The newest entry of the window")]
+
+
+class PartitionWindow(Partition, frozen=True):
+    """The verdict on one partition of a group, with the whole window."""
+
+    window: Annotated[list[Commit], Meta(description="Oldest first; empty: no commit yet")]
+
+
+class GroupDetail(msgspec.Struct, frozen=True):
+    """A group and its partitions."""
+
+    cluster: str
+    snapshot: Snapshot
+    summary: Group
+    partitions: list[Partition]
+
+
+class GroupTopic(msgspec.Struct, frozen=True):
+    """One topic of a group."""
+
+    cluster: str
+    snapshot: Snapshot
+    group: str
+    topic: str
+    totallag: Count
+    partitions: list[PartitionWindow]
+
+
+class SnapshotAge(msgspec.Struct, frozen=True):
+    """The latest snapshot of a cluster."""
+
+    number: Count
+    taken_at: Milliseconds
+    age_ms: Count
+
+
+class ClusterHealth(msgspec.Struct, frozen=True):
+    """How the query of a cluster is doing."""
+
+    cluster: str
+    ready: Annotated[bool, Meta(description="There is a snapshot, and it is not of the time of catching up")]
+    running: bool
+    caught_up: bool
+    records: Annotated[Count, Meta(description="Records read since Warren started")]
+    records_per_second: Count
+    left: Annotated[Count, Meta(description="Records still to be read")]
+    read_share: Annotated[Share, Meta(description="How far the catching up is: records / (records + left)")]
+    triggers: Count
+    trigger_ms: Annotated[Count, Meta(description="How long the last trigger took")]
+    restarts: Count
+    error: Annotated[str, Meta(description="Why the cluster does not answer or the query failed; else empty")]
+    snapshot: SnapshotAge | None
+    groups: Annotated[dict[GroupStatusName, Count], Meta(description="Groups by status")]
+
+
+class Health(msgspec.Struct, frozen=True):
+    """Whether Warren can be trusted right now."""
+
+    ready: bool
+    version: str
+    clusters: list[ClusterHealth]

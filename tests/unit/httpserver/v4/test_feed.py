@@ -1,0 +1,217 @@
+"""What changed since a snapshot."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.httpserver.memory import MemoryAnswers
+
+from warren.evaluator.status import Status
+from warren.httpserver.v4 import feed as feeds
+from warren.httpserver.v4.feed import Feed, History, News
+from warren.httpserver.v4.parameters import cursor, read_version, version
+from warren.snapshot.model import GroupSummary
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A snapshot that has nothing but one line per group."""
+
+    number: int
+    lines: tuple[GroupSummary, ...] = ()
+    taken_at_ms: int = 0
+    name: str = "local"
+
+    def summaries(self) -> list[GroupSummary]:
+        return list(self.lines)
+
+
+def line(group: str, status: Status = Status.OK, lag: int = 0) -> GroupSummary:
+    return GroupSummary(group, status, 1.0, 1, lag, lag, 0)
+
+
+def snapshot(number: int, *lines: GroupSummary, at: int = 0) -> Lines:
+    return Lines(number, tuple(sorted(lines, key=lambda each: each.group)), at or number * 1000)
+
+
+def history(*snapshots: Lines) -> History:
+    first, *rest = snapshots
+    found = History.begun(first)  # type: ignore[arg-type]
+    for each in rest:
+        found = found.take(each)  # type: ignore[arg-type]
+    return found
+
+
+def names(found: History, news: News) -> list[str]:
+    return [found.table.names[row] for row in news.rows.tolist()]
+
+
+def test_only_groups_that_changed_are_told() -> None:
+    found = history(
+        snapshot(5, line("a"), line("b"), line("c")),
+        snapshot(6, line("a"), line("b", lag=3), line("c")),
+        snapshot(7, line("a"), line("b", lag=3), line("c", Status.ERR)),
+    )
+    told = {since: names(found, found.since(version(since), only_status=False)) for since in (5, 6, 7)}
+    assert told == {5: ["b", "c"], 6: ["c"], 7: []}
+    assert names(found, found.since(version(5), only_status=True)) == ["c"]
+    assert not found.since(version(5), only_status=False).complete
+
+
+def test_groups_that_come_and_go() -> None:
+    found = history(
+        snapshot(1, line("a"), line("b")),
+        snapshot(2, line("b"), line("c")),
+        snapshot(3, line("b")),
+        snapshot(4, line("a"), line("b")),
+    )
+    first = found.since(version(1), only_status=True)
+    # it went and came back: as it is now is all that counts
+    assert (names(found, first), first.removed) == (["a"], ["c"])
+    second = found.since(version(2), only_status=False)
+    assert (names(found, second), second.removed) == (["a"], ["c"])
+    third = found.since(version(3), only_status=False)
+    assert (names(found, third), third.removed) == (["a"], [])
+
+
+@pytest.mark.parametrize("since", [None, 4, 9], ids=["nothing known", "before the start", "of the future"])
+def test_who_knows_too_little_is_told_everything(since: int | None) -> None:
+    found = history(snapshot(5, line("a")), snapshot(6, line("a"), line("b")))
+    news = found.since(None if since is None else version(since), only_status=True)
+    assert news.complete
+    assert names(found, news) == ["a", "b"]
+
+
+def test_a_deletion_between_two_triggers_is_told_at_once() -> None:
+    """The snapshot is made anew without the group, under the same number."""
+    found = history(snapshot(5, line("a"), line("b")), snapshot(5, line("b")), snapshot(5, line("b")))
+    news = found.since(version(5), only_status=True)
+    assert news.removed == ["a"]
+    assert found.since(news.place, only_status=True).empty
+    assert cursor(news.place) == "5.2"
+    later = found.take(snapshot(6, line("b")))  # type: ignore[arg-type]
+    assert cursor(later.place) == "6"
+    assert later.since(news.place, only_status=False).empty
+
+
+def test_numbers_that_begin_again_begin_a_new_history() -> None:
+    found = history(snapshot(5, line("a")), snapshot(0, line("b")))
+    assert found.since(version(5), only_status=False).complete
+    assert found.since(version(0), only_status=False).empty
+
+
+def test_all_groups_gone_and_back() -> None:
+    found = history(snapshot(1, line("a")), snapshot(2))
+    assert found.since(version(1), only_status=False).removed == ["a"]
+    found = found.take(snapshot(3, line("a")))  # type: ignore[arg-type]
+    assert names(found, found.since(version(2), only_status=False)) == ["a"]
+
+
+def test_when_a_status_began() -> None:
+    found = history(
+        snapshot(1, line("a"), line("b")),
+        snapshot(2, line("a", Status.WARN), line("b", lag=1), line("c")),
+        snapshot(3, line("a", Status.WARN, 7), line("b", lag=2), line("c")),
+    )
+    assert found.status_since.tolist() == [2000, 0, 2000]
+
+
+def test_only_so_many_removed_groups_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "MAX_REMOVED", 1)
+    found = history(snapshot(1, line("a"), line("b")), snapshot(2, line("b")), snapshot(3))
+    assert found.since(version(2), only_status=False).removed == ["b"]
+    # of what went in 2 nothing is known any more
+    assert found.since(version(1), only_status=False).complete
+
+
+GROUPS = st.dictionaries(
+    st.sampled_from("abcd"),
+    st.tuples(st.sampled_from((Status.OK, Status.ERR)), st.integers(0, 1)),
+    max_size=4,
+)
+
+
+@given(st.lists(st.tuples(GROUPS, st.booleans()), min_size=2, max_size=8), st.data())
+def test_whoever_follows_the_changes_knows_what_is(
+    moments: list[tuple[dict[str, tuple[Status, int]], bool]], data: st.DataObject
+) -> None:
+    """A client that asks now and then, and applies what it is told, always has the groups as they are."""
+    number = 3
+    known: dict[str, tuple[Status, int]] = {}
+    place: int | None = None
+    found: History | None = None
+    for groups, same_number in moments:
+        number += not same_number
+        taken = snapshot(number, *(line(name, *state) for name, state in groups.items()))
+        found = history(taken) if found is None else found.take(taken)  # type: ignore[arg-type]
+        if data.draw(st.booleans()):
+            continue
+        news = found.since(place, only_status=False)
+        if news.complete:
+            known = {}
+        for row in news.rows.tolist():
+            known[found.table.names[row]] = Status(found.table.status[row]), int(found.table.totallag[row])
+        for name in news.removed:
+            known.pop(name, None)
+        place = read_version(cursor(news.place))
+        assert known == groups
+
+
+def test_waiting_ends_with_the_first_change() -> None:
+    answers = MemoryAnswers(snapshots={"local": snapshot(1, line("a"))})  # type: ignore[dict-item]
+    feed = Feed(answers)
+
+    async def follow() -> tuple[History, News] | None:
+        watching = asyncio.ensure_future(feed.watch())
+        waiting = asyncio.ensure_future(feed.news("local", version(1), 60, only_status=True))
+        await asyncio.sleep(0.01)
+        answers.snapshots["local"] = snapshot(2, line("a", lag=9))  # type: ignore[assignment]
+        await asyncio.sleep(0.25)
+        assert not waiting.done()
+        answers.snapshots["local"] = snapshot(3, line("a", Status.ERR))  # type: ignore[assignment]
+        try:
+            return await waiting
+        finally:
+            watching.cancel()
+
+    told = asyncio.run(asyncio.wait_for(follow(), 10))
+    assert told is not None
+    assert names(*told) == ["a"]
+    assert told[1].place == version(3)
+
+
+def test_waiting_ends_when_the_time_is_up_and_when_the_server_stops() -> None:
+    answers = MemoryAnswers(snapshots={"local": snapshot(1, line("a"))})  # type: ignore[dict-item]
+
+    async def waited(feed: Feed, seconds: float) -> News:
+        told = await feed.news("local", version(1), seconds, only_status=False)
+        assert told is not None
+        return told[1]
+
+    async def stopped() -> News:
+        feed = Feed(answers)
+        watching = asyncio.ensure_future(feed.watch())
+        waiting = asyncio.ensure_future(waited(feed, 60))
+        await asyncio.sleep(0.01)
+        feed.close()
+        await watching
+        return await waiting
+
+    assert asyncio.run(waited(Feed(answers), 0.01)).empty
+    assert asyncio.run(asyncio.wait_for(stopped(), 10)).empty
+
+
+def test_a_snapshot_is_taken_once() -> None:
+    first = snapshot(1, line("a"))
+    answers = MemoryAnswers(snapshots={"local": first})  # type: ignore[dict-item]
+    feed = Feed(answers)
+    assert feed.history("local") is feed.history("local")
+    answers.snapshots["local"] = replace(first)  # type: ignore[assignment]
+    later = feed.history("local")
+    assert later is not None
+    assert later.place == version(1, 1)
+    assert feed.history("nosuch") is None
