@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 class Better(StrEnum):
@@ -89,7 +90,7 @@ class Report:
         return path
 
 
-def percentiles(values: Sequence[float], *wanted: int) -> dict[str, float]:
+def percentiles(values: Sequence[float] | NDArray[Any], *wanted: int) -> dict[str, float]:
     """p50, p99 and the like, with the number of values and the greatest; empty when there are none."""
     if not len(values):
         return {}

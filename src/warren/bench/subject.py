@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from warren import logs
 from warren.bench.figures import percentiles
 from warren.bench.line import Parent, Words, as_child
@@ -60,29 +62,27 @@ def _answer(parent: Parent, watch: Watch, words: Words) -> dict[str, Any]:
         return {"at": sight.at, "number": sight.number, "windows": sight.windows}
     if words["do"] == "sights":
         return {"at": [each.at for each in watch.sights if words["begin"] <= each.at <= words["end"]]}
+    if words["do"] == "next":
+        return {"number": watch.next(_TIMEOUT_S, parent.stop).number}
     return _measured(parent, watch, words["begin"], words["end"])
 
 
 def _measured(parent: Parent, watch: Watch, begin: float, end: float) -> dict[str, Any]:
     """What happened to the commits between two moments; those that show later are waited for."""
     all_seen = watch.shows(int(end * 1000), _LATE_S, parent.stop)
-    delays = [
-        int(delay)
-        for sight in list(watch.sights)
-        for delay, commit_ms in zip(sight.delays_ms, sight.fresh_ms, strict=True)
-        if begin * 1000 <= commit_ms < end * 1000
-    ]
+    sights = list(watch.sights)
+    delays = [each.delays_ms[each.made_between(begin, end)] for each in sights]
     triggers = [each for each in recent_triggers() if begin <= each.began < end]
     phases = {phase for each in triggers for phase in each.phases}
     return {
         "all_seen": all_seen,
-        "visible_ms": percentiles(delays, 50, 95, 99),
+        "visible_ms": percentiles(np.concatenate(delays), 50, 95, 99),
         "trigger_ms": percentiles([each.ms for each in triggers], 50, 95, 99),
         "phases_ms": {
             phase: percentiles([each.phases.get(phase, 0) for each in triggers], 50, 95)
             for phase in sorted(phases)
         },
-        "snapshots": sum(begin <= each.at < end for each in watch.sights),
+        "snapshots": sum(begin <= each.at < end for each in sights),
     }
 
 

@@ -46,6 +46,10 @@ class Sight:
         delays: Ints = round(self.at * 1000) - self.fresh_ms
         return delays
 
+    def made_between(self, begin: float, end: float) -> NDArray[np.bool_]:
+        """Which of the commits were made between two moments."""
+        return (self.fresh_ms >= begin * 1000) & (self.fresh_ms < end * 1000)
+
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
@@ -101,6 +105,14 @@ class Watch(threading.Thread):
                 )
             time.sleep(_LOOK_S)
         raise BenchError("stopped before the snapshot was complete")
+
+    def next(self, timeout_s: float, stop: threading.Event) -> Sight:
+        """Wait for a snapshot that is not there yet."""
+        count, deadline = len(self.sights), time.monotonic() + timeout_s
+        while len(self.sights) == count:
+            if stop.wait(_LOOK_S / 5) or time.monotonic() > deadline:
+                raise BenchError(f"there was no new snapshot for {timeout_s:.0f} s")
+        return self.sights[-1]
 
     def shows(self, at_ms: int, timeout_s: float, stop: threading.Event) -> bool:
         """Wait for a snapshot that knows of a commit of that time or later; False when the time is up."""

@@ -6,6 +6,7 @@ import json
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Final
@@ -16,8 +17,11 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
+from warren.bench import plot
+from warren.bench.api import ApiPlan, api
 from warren.bench.figures import Figure, Report
 from warren.bench.replay import ReplayPlan, replay
+from warren.bench.scale import LEVELS, Level, ScalePlan, levels_up_to, panels, scale
 from warren.bench.steady import SteadyPlan, steady
 from warren.bench.workload import DEFAULT_SIZES, INTERVALS, Sizes, Tell
 
@@ -34,11 +38,34 @@ WarmUp = Annotated[float, typer.Option(min=0, metavar="S", help="How long to let
 Entries = Annotated[int, typer.Option(min=1, metavar="N", help="Commits in each window before it starts.")]
 Results = Annotated[Path, typer.Option(metavar="DIR", help="Where the JSON goes.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the JSON instead of the table.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Small sizes: proves that it works, measures little.")]
 Check = Annotated[bool, typer.Option("--check", help="Exit with 1 when a target is missed.")]
 
 _RESULTS: Final = Path("bench-results")
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """All benchmarks at one size."""
+
+    replay: ReplayPlan
+    steady: SteadyPlan
+    scale: ScalePlan
+    api: ApiPlan
+
+
 _REPLAY: Final = ReplayPlan()
 _STEADY: Final = SteadyPlan()
+_SCALE: Final = ScalePlan()
+_API: Final = ApiPlan()
+_FULL: Final = Plans(_REPLAY, _STEADY, _SCALE, _API)
+_SMALL: Final = Sizes(groups=40, partitions=5, offsets_partitions=4)
+_QUICK: Final = Plans(
+    ReplayPlan(_SMALL, commits=20_000, runs=1),
+    SteadyPlan(_SMALL, rate=200, warm_up_s=3, seconds=6),
+    ScalePlan((Level(100, 100), Level(1_000, 100)), 5, 4, warm_up_s=3, seconds=6),
+    ApiPlan(_SMALL, rate=200, warm_up_s=3, seconds=6, scrapes=3),
+)
 
 
 @app.command("replay")
@@ -94,6 +121,108 @@ def steady_command(
     _present([lambda tell: steady(plan, tell)], results, as_json=as_json, check=check)
 
 
+@app.command("scale")
+def scale_command(
+    *,
+    largest: Annotated[
+        int,
+        typer.Option(min=1, metavar="N", help="Windows of the last level; smaller levels come before it."),
+    ] = LEVELS[-1].windows,
+    partitions: Partitions = DEFAULT_SIZES.partitions,
+    offsets_partitions: OffsetsPartitions = DEFAULT_SIZES.offsets_partitions,
+    seconds: Seconds = _SCALE.seconds,
+    warm_up: WarmUp = _SCALE.warm_up_s,
+    entries: Entries = INTERVALS,
+    results: Results = _RESULTS,
+    as_json: AsJson = False,
+    check: Check = False,
+) -> None:
+    """The same as steady with 10,000, 100,000 and 1,000,000 windows, as a plot in the terminal and as SVG.
+
+    [bold]Examples[/bold]
+
+    [cyan]warren bench scale[/cyan]
+
+    [cyan]warren bench scale --largest 100000 --seconds 30[/cyan]    two levels
+    """
+    plan = ScalePlan(levels_up_to(largest), partitions, offsets_partitions, warm_up, seconds, entries)
+    _present([lambda tell: scale(plan, tell)], results, as_json=as_json, check=check)
+
+
+@app.command("api")
+def api_command(
+    *,
+    groups: Groups = DEFAULT_SIZES.groups,
+    partitions: Partitions = DEFAULT_SIZES.partitions,
+    offsets_partitions: OffsetsPartitions = DEFAULT_SIZES.offsets_partitions,
+    rate: Rate = _API.rate,
+    seconds: Seconds = _API.seconds,
+    warm_up: WarmUp = _API.warm_up_s,
+    scrapes: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Pairs of scrapes in each form.")
+    ] = _API.scrapes,
+    connections: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Connections that the client keeps.")
+    ] = _API.connections,
+    entries: Entries = INTERVALS,
+    results: Results = _RESULTS,
+    as_json: AsJson = False,
+    check: Check = False,
+) -> None:
+    """Scrapes and lag pages while the pipeline runs, and what they do to its triggers.
+
+    [bold]Examples[/bold]
+
+    [cyan]warren bench api[/cyan]
+
+    [cyan]warren bench api --groups 200 --seconds 10 --warm-up 5[/cyan]   a small one
+    """
+    sizes = Sizes(groups, partitions, offsets_partitions)
+    plan = ApiPlan(sizes, rate, warm_up, seconds, scrapes, connections, entries)
+    _present([lambda tell: api(plan, tell)], results, as_json=as_json, check=check)
+
+
+@app.command("all")
+def all_command(
+    *, quick: Quick = False, results: Results = _RESULTS, as_json: AsJson = False, check: Check = False
+) -> None:
+    """All of them, one after the other, as `warren bench` alone does; about a quarter of an hour."""
+    plans = _QUICK if quick else _FULL
+    benches: list[Callable[[Tell], Report]] = [
+        lambda tell: replay(plans.replay, tell),
+        lambda tell: steady(plans.steady, tell),
+        lambda tell: scale(plans.scale, tell),
+        lambda tell: api(plans.api, tell),
+    ]
+    _present(benches, results, as_json=as_json, check=check)
+
+
+@app.callback(invoke_without_command=True)
+def bench(
+    context: typer.Context,
+    *,
+    quick: Quick = False,
+    results: Results = _RESULTS,
+    as_json: AsJson = False,
+    check: Check = False,
+) -> None:
+    """Measure Warren on this machine, with targets beside the figures; alone: all of it.
+
+    Every benchmark has a Kafka broker, a writer and a Warren of its own, in processes of their own, and leaves
+    nothing but a file in bench-results.
+
+    [bold]Examples[/bold]
+
+    [cyan]warren bench[/cyan]                  everything, about a quarter of an hour
+
+    [cyan]warren bench --quick[/cyan]          everything at small sizes, to see that it works
+
+    [cyan]warren bench steady --seconds 120[/cyan]
+    """
+    if context.invoked_subcommand is None:
+        all_command(quick=quick, results=results, as_json=as_json, check=check)
+
+
 def _present(benches: list[Callable[[Tell], Report]], results: Path, *, as_json: bool, check: bool) -> None:
     """Run them one after the other, show what each found, and leave it in files."""
     # a service manager's stop is the same as a person's Ctrl-C
@@ -110,12 +239,22 @@ def _present(benches: list[Callable[[Tell], Report]], results: Path, *, as_json:
                 print(json.dumps(report.to_dict()))
             else:
                 console.print(table(report))
+                if report.name == "scale":
+                    _plot(console, report, results)
                 console.print(f"{path}\n", style="dim", highlight=False, soft_wrap=True)
     except KeyboardInterrupt:
         typer.echo("Stopped.", err=True)
         raise typer.Exit(1) from None
     if check and not all(report.reached for report in reports):
         raise typer.Exit(1)
+
+
+def _plot(console: Console, report: Report, results: Path) -> None:
+    pictures = panels(report)
+    console.print(plot.terminal(pictures))
+    path = results / f"{report.stem}.svg"
+    path.write_text(plot.svg("Warren by number of windows", pictures))
+    console.print(f"{path}", style="dim", highlight=False, soft_wrap=True)
 
 
 def table(report: Report) -> Table:

@@ -1,0 +1,165 @@
+"""`warren bench api`: how fast the API answers while the pipeline runs, and what that does to the pipeline."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from random import Random
+from typing import Any, Final
+
+from warren.bench import machine
+from warren.bench.figures import Better, Figure, Report, percentiles
+from warren.bench.line import BenchError, Child
+from warren.bench.process_tree import Sampler
+from warren.bench.steady import SUBJECT, SteadyPlan, caught_up, observed, wait
+from warren.bench.workload import CLUSTER, DEFAULT_SIZES, INTERVALS, Sizes, Tell, fill, site, writer
+from warren.demo.commit_records import Workload
+
+FIRST_SCRAPE_S: Final = 0.3
+NEXT_SCRAPE_S: Final = 0.05
+REQUESTS_PER_S: Final = 1_500.0
+# triggers must not become slower; so much is noise
+SLOWER: Final = 1.1
+_FORMS: Final = ("plain", "gzip")
+_SAMPLE_S: Final = 2.0
+# scrapes begin at any moment between two snapshots, not just after one
+_SPREAD_S: Final = 1.0
+# how much later than the request the server may look for the newest snapshot
+_LOOKS_S: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class ApiPlan:
+    """A pipeline at work, and who asks it."""
+
+    sizes: Sizes = DEFAULT_SIZES
+    rate: float = 2_000
+    warm_up_s: float = 20.0
+    # of each of: quiet, as many requests as it answers, requests at the target's rate
+    seconds: float = 30.0
+    scrapes: int = 10
+    connections: int = 8
+    entries: int = INTERVALS
+
+    @property
+    def steady(self) -> SteadyPlan:
+        return SteadyPlan(self.sizes, self.rate, self.warm_up_s, self.seconds, self.entries)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self) | {"sizes": self.sizes.to_dict()}
+
+
+def api(plan: ApiPlan, tell: Tell) -> Report:
+    """Scrapes, lag pages by the thousand, and the triggers meanwhile."""
+    began, facts = datetime.now(UTC), machine.facts()
+    with site(tell) as where:
+        directory = where.warren_directory()
+        task = {"directory": str(directory)}
+        with writer(where, plan.sizes, round(plan.sizes.windows / plan.rate * 1000)) as writing:
+            fill(writing, plan.steady.filling, tell)
+            with Child(SUBJECT, task, where.directory) as subject, Sampler(subject.pid, _SAMPLE_S) as sampler:
+                url = subject.hear("started")["urls"][0]
+                caught_up(subject, plan.steady, tell)
+                writing.ask("run", rate=plan.rate)
+                wait("warm up", plan.warm_up_s, tell)
+                with Child("warren.bench.asking", {"url": url}, where.directory) as client:
+                    found = _measured(plan, subject, client, sampler, tell)
+                writing.ask("stop")
+                writing.hear("ran")
+        shutil.rmtree(directory, ignore_errors=True)
+    return Report("api", began, plan.to_dict(), figures(found), facts, found)
+
+
+def figures(found: dict[str, Any]) -> list[Figure]:
+    told = []
+    for form in _FORMS:
+        first, following = found["scrapes"][form]["first_s"], found["scrapes"][form]["next_s"]
+        told += [
+            Figure(f"/metrics {form}, first of a snapshot, p50", first["p50"], "s", FIRST_SCRAPE_S),
+            Figure(f"/metrics {form}, first of a snapshot, max", first["max"], "s"),
+            Figure(f"/metrics {form}, next, p50", following["p50"], "s", NEXT_SCRAPE_S),
+            Figure(f"/metrics {form}, next, max", following["max"], "s"),
+            Figure(f"/metrics {form}, size", found["scrapes"][form]["bytes"] / 2**20, "MiB"),
+        ]
+    most, paced = found["most"], found["paced"]
+    quiet_s, most_s, paced_s = (
+        found[each]["trigger_ms"]["p50"] / 1000 for each in ("quiet", "most", "paced")
+    )
+    asked = most["load"]
+    failed = asked["failed"] + paced["load"]["failed"]
+    return [
+        *told,
+        Figure("/lag", _rate(asked), "per s", REQUESTS_PER_S, Better.HIGHER),
+        Figure("/lag, time of one p50", asked["took_ms"]["p50"], "ms"),
+        Figure("/lag, time of one p99", asked["took_ms"]["p99"], "ms"),
+        Figure("/lag, failed", failed, "requests", 0),
+        Figure("trigger p50, nobody asks", quiet_s, "s"),
+        Figure(f"trigger p50, {_rate(paced['load']):,.0f} /lag a second", paced_s, "s"),
+        Figure("trigger under that load, to quiet", paced_s / quiet_s, "x", SLOWER),
+        Figure("trigger p50, as many /lag as it answers", most_s, "s"),
+    ]
+
+
+def _rate(load: dict[str, Any]) -> float:
+    return float(load["requests"] / load["seconds"])
+
+
+def classified(
+    scrapes: Sequence[dict[str, Any]], snapshots_at: Sequence[float]
+) -> tuple[list[float], list[float]]:
+    """Seconds of first and of next scrapes, from pairs of them; a snapshot between two makes both a first."""
+    firsts: list[float] = []
+    nexts: list[float] = []
+    for first, second in zip(scrapes[::2], scrapes[1::2], strict=True):
+        firsts.append(first["seconds"])
+        changed = any(first["at"] < at <= second["at"] + _LOOKS_S for at in snapshots_at)
+        (firsts if changed else nexts).append(second["seconds"])
+    return firsts, nexts
+
+
+def _measured(plan: ApiPlan, subject: Child, client: Child, sampler: Sampler, tell: Tell) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "quiet": observed(subject, sampler, "nobody asks", plan.seconds, tell),
+        "scrapes": {form: _scraped(plan, subject, client, form, tell) for form in _FORMS},
+    }
+    for name, rate in (("most", None), ("paced", REQUESTS_PER_S)):
+        client.ask(
+            "load",
+            cluster=CLUSTER,
+            groups=Workload(plan.sizes.shape, 1).groups,
+            connections=plan.connections,
+            rate=rate,
+            seconds=plan.seconds,
+        )
+        step = "as many requests as it answers" if rate is None else f"{rate:,.0f} requests a second"
+        found[name] = observed(subject, sampler, step, plan.seconds, tell)
+        found[name]["load"] = client.hear("load")
+    return found
+
+
+def _scraped(plan: ApiPlan, subject: Child, client: Child, form: str, tell: Tell) -> dict[str, Any]:
+    """Two scrapes after each of some snapshots."""
+    moments = Random(1)  # noqa: S311 (nothing depends on its being secret)
+    begin, scrapes = time.time(), []
+    for number in range(plan.scrapes):
+        tell(f"scrape, {form}", number, plan.scrapes)
+        subject.ask("next")
+        subject.hear("next")
+        time.sleep(moments.uniform(0, _SPREAD_S))
+        for _ in range(2):
+            client.ask("scrape", form=form)
+            scrapes.append(client.hear("scrape"))
+    tell(f"scrape, {form}", plan.scrapes, plan.scrapes)
+    subject.ask("sights", begin=begin, end=time.time())
+    firsts, nexts = classified(scrapes, subject.hear("sights")["at"])
+    if not nexts:
+        raise BenchError("every scrape met a new snapshot: more scrapes may help")
+    return {
+        "first_s": percentiles(firsts, 50, 95),
+        "next_s": percentiles(nexts, 50, 95),
+        "bytes": scrapes[-1]["bytes"],
+        "scrapes": scrapes,
+    }
