@@ -26,6 +26,8 @@ _WORDS: Final[Mapping[str, str]] = {
     "group": "A consumer group; a slash in its name is %2F",
     "topic": "A topic that the group has committed on",
 }
+# a name with a control character in it does not come through the door
+_NAME: Final = r"^[^\u0000-\u001f\u007f]+$"
 # status: words; every page may answer so
 _REFUSALS: Final = {
     400: "A parameter is wrong; the message says which and how",
@@ -70,7 +72,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
             "in": "path",
             "required": True,
             "description": _WORDS[name],
-            "schema": {"type": "string", "minLength": 1},
+            "schema": {"type": "string", "pattern": _NAME},
         }
         for name in operation.names
     ]
