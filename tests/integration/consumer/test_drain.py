@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from confluent_kafka import Producer
-from tests.integration.pipeline.hands import Hands
+from tests.integration.pipeline.hands import Hands, client_of
 from tests.processes import eventually
 
 from warren.consumer import drain as module
@@ -40,7 +40,7 @@ def test_ranges_are_read_to_the_record_again_and_again(broker: Broker, hands: Ha
     hands.make("drain-plain", 2)
     hands.write("drain-plain", numbered(10))
     hands.write("drain-plain", numbered(4, 100), partition=1)
-    drain = Drain(broker.client_settings, "drain-plain")
+    drain = Drain(client_of(broker), "drain-plain")
     expected = [(3, b"3"), (4, b"4"), (1_001, b"101"), (1_002, b"102")]
     for _ in range(3):
         assert read(drain, Range(0, 3, 5, 0), Range(1, 1, 3, 1_000)) == expected
@@ -56,7 +56,7 @@ def test_transactions_leave_gaps(broker: Broker, hands: Hands) -> None:
         producer.begin_transaction()
         producer.produce("drain-transactions", b"", b"%d" % number)
         producer.commit_transaction(30)
-    drain = Drain(broker.client_settings, "drain-transactions")
+    drain = Drain(client_of(broker), "drain-transactions")
     # records at 0, 2 and 4, markers between them and at the end
     assert read(drain, Range(0, 0, 6, 0)) == [(0, b"0"), (2, b"1"), (4, b"2")]
     assert read(drain, Range(0, 1, 2, 0)) == []
@@ -72,7 +72,7 @@ def test_compaction_leaves_gaps(broker: Broker, hands: Hands) -> None:
         delete_retention_ms="0",
         max_compaction_lag_ms="100",
     )
-    drain = Drain(broker.client_settings, "drain-compacted")
+    drain = Drain(client_of(broker), "drain-compacted")
 
     def compacted() -> bool:
         # the active segment is never compacted, so each write makes the one before ripe
@@ -89,7 +89,7 @@ def test_what_retention_took_is_not_waited_for(broker: Broker, hands: Hands) -> 
     hands.make("drain-cut")
     hands.write("drain-cut", numbered(10))
     hands.cut("drain-cut", 6)
-    drain = Drain(broker.client_settings, "drain-cut")
+    drain = Drain(client_of(broker), "drain-cut")
     assert read(drain, Range(0, 0, 8, 0)) == [(6, b"6"), (7, b"7")]
     assert read(drain, Range(0, 0, 4, 0)) == []
     hands.cut("drain-cut", 10)
@@ -101,7 +101,7 @@ def test_a_topic_made_again_that_ends_before_the_range_is_not_waited_for(
 ) -> None:
     hands.make("drain-again")
     hands.write("drain-again", numbered(10))
-    drain = Drain(broker.client_settings, "drain-again")
+    drain = Drain(client_of(broker), "drain-again")
     assert len(read(drain, Range(0, 0, 10, 0))) == 10
     hands.drop("drain-again")
     hands.make("drain-again")
@@ -117,7 +117,7 @@ def test_a_topic_that_is_deleted_is_not_waited_for(
     monkeypatch.setattr(module, "ASK_AGAIN_S", 1.0)
     hands.make("drain-gone")
     hands.write("drain-gone", numbered(10))
-    drain = Drain(broker.client_settings, "drain-gone")
+    drain = Drain(client_of(broker), "drain-gone")
     assert len(read(drain, Range(0, 0, 5, 0))) == 5
     hands.drop("drain-gone")
     assert read(drain, Range(0, 5, 10, 0)) == []
@@ -126,7 +126,7 @@ def test_a_topic_that_is_deleted_is_not_waited_for(
 def test_partitions_that_were_added_since_the_last_read(broker: Broker, hands: Hands) -> None:
     hands.make("drain-grown")
     hands.write("drain-grown", numbered(2))
-    drain = Drain(broker.client_settings, "drain-grown")
+    drain = Drain(client_of(broker), "drain-grown")
     assert read(drain, Range(0, 0, 2, 0)) == [(0, b"0"), (1, b"1")]
     hands.grow("drain-grown", 3)
     hands.write("drain-grown", numbered(2, 50), partition=2)

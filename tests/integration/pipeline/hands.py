@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
@@ -18,6 +18,7 @@ from warren.demo.broker import Broker
 from warren.demo.clients import heads_of
 from warren.kafka import messages
 from warren.kafka.codec import encode
+from warren.kafka.login import Property
 from warren.pipeline.engine import Engine
 from warren.snapshot.view import ClusterView
 
@@ -51,13 +52,18 @@ def group_tombstone(group: str) -> Record:
     return encode(messages.GROUP_KEY, 2, {"group": group}), None
 
 
+def client_of(broker: Broker) -> dict[str, Property]:
+    """The settings of a client, as the pipeline hands them about."""
+    return cast("dict[str, Property]", broker.client_settings)
+
+
 class Hands:
     """Topics, records and commits on one broker."""
 
     def __init__(self, broker: Broker) -> None:
-        quiet = {**broker.client_settings, "log_level": 0}
-        self.admin = AdminClient(quiet)
-        self.producer = Producer({**quiet, "linger.ms": 0})
+        self._settings = {**broker.client_settings, "log_level": 0, "linger.ms": 0}
+        self.admin = AdminClient({**broker.client_settings, "log_level": 0})
+        self.producer = Producer(self._settings)
 
     def make(self, topic: str, partitions: int = 1, **config: str) -> str:
         """A topic, there when this returns."""
@@ -71,6 +77,8 @@ class Hands:
     def grow(self, topic: str, partitions: int) -> None:
         self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result()
         assert eventually(lambda: len(self._heads(topic, partitions)) == partitions, 20)
+        # the old one has the old number of partitions in mind
+        self.producer = Producer(self._settings)
 
     def drop(self, topic: str) -> None:
         self.admin.delete_topics([topic])[topic].result()
