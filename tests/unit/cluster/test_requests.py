@@ -1,0 +1,68 @@
+"""Wishes of the API: none is lost, none is carried out twice, numbers go on upwards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from warren.cluster.requests import Requests
+from warren.storage.bucket import Request
+
+
+def groups(found: bytes | None) -> list[str]:
+    return [] if found is None else [each["group"] for each in json.loads(found)]
+
+
+def test_nothing_was_asked_for(tmp_path: Path) -> None:
+    requests = Requests(tmp_path / "none")
+    assert requests.newest(at_least=7) == 7
+    assert requests.between(0, 7) is None
+    requests.forget(7)
+
+
+def test_requests_are_taken_in_their_order_and_once(tmp_path: Path) -> None:
+    requests = Requests(tmp_path)
+    for group in "abc":
+        requests.add(Request(group))
+    newest = requests.newest(at_least=0)
+    assert groups(requests.between(0, newest)) == ["a", "b", "c"]
+    assert groups(requests.between(newest, newest)) == []
+    requests.add(Request("d", "topic"))
+    found = requests.between(newest, requests.newest(at_least=newest))
+    assert found is not None
+    assert json.loads(found) == [{"group": "d", "topic": "topic"}]
+
+
+def test_a_trigger_that_is_repeated_repeats_its_requests(tmp_path: Path) -> None:
+    requests = Requests(tmp_path)
+    requests.add(Request("a"))
+    first = requests.between(0, 1)
+    assert Requests(tmp_path).between(0, 1) == first
+
+
+def test_numbers_go_on_upwards_when_all_were_carried_out(tmp_path: Path) -> None:
+    requests = Requests(tmp_path)
+    for group in "ab":
+        requests.add(Request(group))
+    requests.forget(2)
+    assert list(tmp_path.glob("*.json")) == []
+    # another process, after a restart
+    later = Requests(tmp_path)
+    later.add(Request("c"))
+    assert later.newest(at_least=2) == 3
+    assert groups(later.between(2, 3)) == ["c"]
+
+
+def test_those_that_came_meanwhile_are_not_forgotten(tmp_path: Path) -> None:
+    requests = Requests(tmp_path)
+    for group in "abc":
+        requests.add(Request(group))
+    requests.forget(2)
+    assert groups(requests.between(0, 9)) == ["c"]
+
+
+def test_a_request_that_is_being_written_is_not_seen(tmp_path: Path) -> None:
+    requests = Requests(tmp_path)
+    (tmp_path / "1.draft").write_text('{"group"')
+    assert requests.newest(at_least=0) == 0
+    assert requests.between(0, 1) is None
