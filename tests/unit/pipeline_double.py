@@ -1,7 +1,8 @@
-"""The pipeline without Spark: the real operator over a dictionary of states, the real framing and read model round it."""
+"""The pipeline without Spark: the real operator over a dictionary of states, real framing, real read model."""
 
 from __future__ import annotations
 
+import uuid
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -24,22 +25,39 @@ NOW = 1_700_000_000_000
 WINDOW = WindowSettings(intervals=4, min_distance_ms=0, expire_ms=1_000_000, refresh_ms=1_000)
 
 
-class States:
-    """Spark's value state of the bucket that is being handled."""
+class State:
+    """One value or list state of Spark's, of whatever bucket is being handled."""
 
-    def __init__(self) -> None:
-        # bucket: its state row
+    def __init__(self, states: States) -> None:
+        self._states = states
+        # bucket: its row, or rows
         self.held: dict[int, Any] = {}
-        self.bucket = -1
-
-    def getValueState(self, name: str, schema: Any) -> States:
-        return self
 
     def get(self) -> Any:
-        return self.held.get(self.bucket)
+        return self.held.get(self._states.bucket)
 
     def update(self, row: Any) -> None:
-        self.held[self.bucket] = row
+        self.held[self._states.bucket] = row
+
+    def appendValue(self, row: Any) -> None:
+        self.held.setdefault(self._states.bucket, []).append(row)
+
+    def clear(self) -> None:
+        self.held.pop(self._states.bucket, None)
+
+
+class States:
+    """Spark's states by name; they stay when the operator goes."""
+
+    def __init__(self) -> None:
+        self.bucket = -1
+        self.named: defaultdict[str, State] = defaultdict(lambda: State(self))
+
+    def getValueState(self, name: str, schema: Any) -> State:
+        return self.named[name]
+
+    def getListState(self, name: str, schema: Any) -> State:
+        return self.named[name]
 
 
 class Pipeline:
@@ -75,6 +93,11 @@ class Pipeline:
         return self.model.view(self.batch, now_ms)
 
 
+def topic_id(topic: str) -> str:
+    """A topic's id: always the same for a name."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, topic))
+
+
 def look(
     heads: dict[tuple[str, int], int],
     at_ms: int = NOW,
@@ -88,7 +111,7 @@ def look(
     survey = Survey(
         pa.array([topic for topic, _ in heads], pa.string()),
         np.array([partition for _, partition in heads], dtype=np.int32),
-        pa.array([f"id-{topic}" for topic, _ in heads], pa.string()),
+        pa.array([topic_id(topic) for topic, _ in heads], pa.string()),
         np.array(list(heads.values()), dtype=np.int64),
         np.zeros(len(heads), dtype=np.int64),
         at_ms,

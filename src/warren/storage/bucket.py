@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     Indices = NDArray[np.int32]
 
+# bytes, or a buffer that is a mapped file
+Payload = Any
+
 # separates topic and partition in a lookup key; Kafka allows neither NUL in topics nor anything but digits after it
 _NUL: Final = "\0"
 
@@ -275,6 +278,8 @@ class Bucket:
 
     def _drop_places(self, there: Mask) -> None:
         self._keep(there[self.place_of])
+        # the windows that stay point elsewhere from here on
+        self.touched = None
         moved = np.cumsum(there, dtype=np.int32) - 1
         self.place_of = moved[self.place_of].astype(np.int32)
         self.topic, self.topic_id = (names.filter(pa.array(there)) for names in (self.topic, self.topic_id))
@@ -296,22 +301,29 @@ class Bucket:
 
     def _rows(self, group: Any, place: Indices, opens: Mask) -> Ints:
         """The window of each commit; commits that open one get a new row, others UNKNOWN."""
-        encoded = group.dictionary_encode()
-        names, which = encoded.dictionary, np.asarray(encoded.indices)
-        known = _index_in(names, self.groups)
-        if (known == UNKNOWN).any():
-            self.groups = _joined(self.groups, names.filter(pa.array(known == UNKNOWN)))
-            known = _index_in(names, self.groups)
-        wanted = known[which].astype(np.int64) << 32 | place
+        wanted = self._numbers(group).astype(np.int64) << 32 | place
         held = self.group_of.astype(np.int64) << 32 | self.place_of
         row = _find(held, wanted)
         new = np.unique(wanted[(row == UNKNOWN) & opens])
         if len(new):
-            self.group_of = np.concatenate([self.group_of, (new >> 32).astype(np.int32)])
-            self.place_of = np.concatenate([self.place_of, (new & 0xFFFFFFFF).astype(np.int32)])
-            self.windows = Windows.concat([self.windows, Windows.empty(len(new), self.settings.intervals)])
+            self._add_windows((new >> 32).astype(np.int32), (new & 0xFFFFFFFF).astype(np.int32))
             row = _find(np.concatenate([held, new]), wanted)
         return row
+
+    def _numbers(self, group: Any) -> Indices:
+        """The place of each group; new ones get one."""
+        encoded = group.dictionary_encode()
+        known = _index_in(encoded.dictionary, self.groups)
+        if (known == UNKNOWN).any():
+            self.groups = _joined(self.groups, encoded.dictionary.filter(pa.array(known == UNKNOWN)))
+            known = _index_in(encoded.dictionary, self.groups)
+        numbers: Indices = known[np.asarray(encoded.indices)]
+        return numbers
+
+    def _add_windows(self, group: Indices, place: Indices) -> None:
+        self.group_of = np.concatenate([self.group_of, group])
+        self.place_of = np.concatenate([self.place_of, place])
+        self.windows = Windows.concat([self.windows, Windows.empty(len(group), self.settings.intervals)])
 
     def _touch(self, rows: Ints) -> None:
         if self.touched is not None and len(rows):
@@ -358,12 +370,8 @@ def equal(names: Any, name: str) -> Mask:
     return np.asarray(pc.equal(names, name), dtype=np.bool_)
 
 
-# what a bucket's saved state is written as; raised whenever that changes
-STATE_VERSION: Final = 1
-
-
-def save(bucket: Bucket) -> tuple[int, bytes, bytes]:
-    """The bucket as a state row: version, topic partitions, windows."""
+def save(bucket: Bucket) -> tuple[bytes, bytes]:
+    """The whole bucket: topic partitions, windows."""
     places = {
         "topic": bucket.topic,
         "partition": bucket.partition,
@@ -379,31 +387,40 @@ def save(bucket: Bucket) -> tuple[int, bytes, bytes]:
         "place": bucket.place_of,
     } | {name: _lists(getattr(bucket.windows, name)) for name in FIELDS}
     intervals = {"intervals": str(bucket.settings.intervals)}
-    return STATE_VERSION, frames.pack(places, intervals), frames.pack(rows)
+    return frames.pack(places, intervals), frames.pack(rows)
 
 
-def load(settings: WindowSettings, places: bytes, rows: bytes) -> Bucket:
+def load(settings: WindowSettings, places: Payload, rows: Payload) -> Bucket:
     """The bucket that was saved; windows of another length are cut or widened to the length wanted now."""
-    held, windows_held = frames.unpack(places), frames.unpack(rows)
-    group = windows_held.column("group")
-    return Bucket(
-        settings,
-        held.column("topic"),
-        frames.ints(held, "partition").astype(np.int32),
-        held.column("topic_id"),
-        frames.ints(held, "tail").copy(),
-        Heads(
-            _table(held, "ring_offset", settings.intervals),
-            _table(held, "ring_at_ms", settings.intervals),
-            frames.ints(held, "newest_offset").copy(),
-            frames.ints(held, "newest_at_ms").copy(),
-        ),
-        group.dictionary,
-        np.asarray(group.indices),
-        np.asarray(windows_held.column("place")),
-        Windows(*(_table(windows_held, name, settings.intervals) for name in FIELDS)),
-        [],
-        len(windows_held),
+    held = frames.unpack(rows)
+    group = held.column("group")
+    bucket = replace(
+        Bucket.empty(settings),
+        groups=group.dictionary,
+        group_of=np.asarray(group.indices),
+        place_of=np.asarray(held.column("place")),
+        windows=Windows(*(_table(held, name, settings.intervals) for name in FIELDS)),
+    )
+    _load_places(bucket, places)
+    return settled(bucket)
+
+
+def settled(bucket: Bucket) -> Bucket:
+    """The bucket with everything told: what changes from here on is news."""
+    bucket.touched, bucket.reported = [], bucket.windows.rows
+    return bucket
+
+
+def _load_places(bucket: Bucket, places: Payload) -> None:
+    held, intervals = frames.unpack(places), bucket.settings.intervals
+    bucket.topic, bucket.topic_id = held.column("topic"), held.column("topic_id")
+    bucket.partition = frames.ints(held, "partition").astype(np.int32)
+    bucket.tail = frames.ints(held, "tail").copy()
+    bucket.heads = Heads(
+        _table(held, "ring_offset", intervals),
+        _table(held, "ring_at_ms", intervals),
+        frames.ints(held, "newest_offset").copy(),
+        frames.ints(held, "newest_at_ms").copy(),
     )
 
 
@@ -424,8 +441,8 @@ def _table(batch: Any, name: str, intervals: int) -> Ints:
     return fitted
 
 
-def report(bucket: Bucket, full: bool) -> bytes | None:
-    """What the readers must learn: windows that changed (or all), and names of those that are new. None: nothing."""
+def changes(bucket: Bucket, *, full: bool) -> bytes | None:
+    """Windows that changed since the last trigger, new ones with their names; or all of them. None: none did."""
     if full or bucket.touched is None:
         rows, known = np.arange(bucket.windows.rows), 0
     else:
@@ -435,13 +452,35 @@ def report(bucket: Bucket, full: bool) -> bytes | None:
         if not len(rows):
             return None
     changed = bucket.windows.take(rows)
+    place = bucket.place_of[rows]
     new = rows >= known
     names = pa.DictionaryArray.from_arrays(pa.array(bucket.group_of[rows], mask=~new), bucket.groups)
-    topic = bucket.topic.take(pa.array(bucket.place_of[rows], mask=~new)).dictionary_encode()
     columns = {
         "row": rows.astype(np.int32),
-        "group": names,
-        "topic": topic,
-        "partition": bucket.partition[bucket.place_of[rows]],
-    } | {name: _lists(getattr(changed, name)) for name in FIELDS if name != "order"}
+        "group": _compact(names),
+        "topic": bucket.topic.take(pa.array(place, mask=~new)).dictionary_encode(),
+        "partition": bucket.partition[place],
+        "place": place,
+    } | {name: _lists(getattr(changed, name)) for name in FIELDS}
     return frames.pack(columns, {"known": str(known), "rows": str(bucket.windows.rows)})
+
+
+def redo(bucket: Bucket, places: bytes, changed: bytes) -> None:
+    """Make the changes of a trigger again, in a bucket as it was before it."""
+    _load_places(bucket, places)
+    if not changed:
+        return
+    batch = frames.unpack(changed)
+    known, size = (int(frames.words(batch)[word]) for word in ("known", "rows"))
+    rows = frames.ints(batch, "row").astype(np.int64)
+    if size > known:
+        fresh = batch.take(pa.array(np.flatnonzero(rows >= known)))
+        group = bucket._numbers(fresh.column("group").dictionary_decode())
+        bucket._add_windows(group, np.asarray(fresh.column("place"), dtype=np.int32))
+    for name in FIELDS:
+        getattr(bucket.windows, name)[rows] = _table(batch, name, bucket.settings.intervals)
+
+
+def _compact(names: Any) -> Any:
+    """A dictionary array whose dictionary has only the names that are used."""
+    return names.dictionary_decode().dictionary_encode()

@@ -69,7 +69,7 @@ def pack(columns: Mapping[str, Any], metadata: Mapping[str, str] | None = None) 
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
-def unpack(payload: bytes) -> pa.RecordBatch:
+def unpack(payload: bytes | pa.Buffer) -> pa.RecordBatch:
     """The record batch that `pack` packed; its arrays are views on the payload."""
     with pa.ipc.open_stream(payload) as reader:
         return reader.read_next_batch()

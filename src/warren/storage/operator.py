@@ -11,13 +11,12 @@ import numpy as np
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from warren.errors import WarrenError
 from warren.kafka.groups import GroupRecord
 from warren.storage import bucket as core
 from warren.storage import frames, heads
 from warren.storage.bucket import Bucket, CommitsSeen, HeadsSeen, Request, WindowSettings
+from warren.storage.journal import Journal
 from warren.storage.memory import give_back
-from warren.storage.owners import STATE_VERSION as OWNERS_VERSION
 from warren.storage.owners import OwnerBook
 
 if TYPE_CHECKING:
@@ -26,14 +25,8 @@ if TYPE_CHECKING:
 # the frames of one bucket in one trigger: kind: payloads
 Frames = dict[str, list[bytes]]
 
-STATE: Final = "version int, first binary, second binary"
-
 # frames that the readers get as they are
 _PASSED_ON: Final = (frames.HEADS, frames.SKIPPED)
-
-
-class StateVersionError(WarrenError):
-    """The checkpoint was written by a program that kept its state in another way."""
 
 
 class WindowOperator(StatefulProcessor):
@@ -43,14 +36,14 @@ class WindowOperator(StatefulProcessor):
         self._settings = settings
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._state = handle.getValueState("bucket", STATE)
+        self._journal = Journal(handle)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803 (Spark's names)
         (number,) = key
         news: Frames = defaultdict(list)
         for row in rows:
             news[row.kind].append(row.payload)
-        changes = self._owners(news) if number >= frames.WINDOW_BUCKETS else self._windows(news)
+        changes = self._owners(news) if number >= frames.WINDOW_BUCKETS else self._windows(number, news)
         passed = ((kind, payload) for kind in _PASSED_ON for payload in news[kind])
         for kind, payload in (*passed, *changes):
             yield Row(bucket=number, kind=kind, payload=payload)
@@ -59,46 +52,33 @@ class WindowOperator(StatefulProcessor):
         """Called after a task's last bucket."""
         give_back()
 
-    def _windows(self, news: Frames) -> Iterator[tuple[str, bytes]]:
+    def _windows(self, number: int, news: Frames) -> Iterator[tuple[str, bytes]]:
         said = frames.words(frames.unpack(news[frames.HEADS][-1])) if news[frames.HEADS] else {}
         full = said.get("full") == "1"
         if not full and said.get("sample") != "1" and not _concern_windows(news):
             return
-        held = self._load()
-        bucket = Bucket.empty(self._settings) if held is None else core.load(self._settings, *held)
+        bucket = self._journal.load(self._settings)
         follow(bucket, news)
-        self._state.update(core.save(bucket))
+        changes = self._journal.store(number, bucket)
         yield frames.SAMPLES, _samples(bucket)
-        payload = core.report(bucket, full)
-        if payload is not None:
-            yield frames.WINDOWS, payload
+        if full:
+            changes = core.changes(bucket, full=True)
+        if changes is not None:
+            yield frames.WINDOWS, changes
 
     def _owners(self, news: Frames) -> Iterator[tuple[str, bytes]]:
         full = any(frames.words(frames.unpack(each)).get("full") == "1" for each in news[frames.HEADS])
         if not full and not news[frames.GROUPS] and not news[frames.REQUESTS]:
             return
-        held = self._load(OWNERS_VERSION)
-        book = OwnerBook() if held is None else OwnerBook.load(held[0])
+        book = OwnerBook.load(self._journal.load_parts()[0]) if self._journal.exists() else OwnerBook()
         seen: set[str] = set()
         for payload in news[frames.GROUPS]:
             seen |= book.see(msgspec.msgpack.decode(payload, type=list[GroupRecord]))
         seen |= book.forget(each.group for each in _requests(news) if each.topic is None)
         if seen:
-            self._state.update(book.save())
+            self._journal.store_parts(book.save())
         if seen or full:
             yield frames.OWNERS, book.report(book.groups.keys() | seen if full else seen)
-
-    def _load(self, version: int = core.STATE_VERSION) -> tuple[bytes, bytes] | None:
-        held = self._state.get()
-        if held is None:
-            return None
-        found, first, second = held
-        if found != version:
-            raise StateVersionError(
-                f"The checkpoint holds windows in format {found}, this version of Warren reads format {version}: "
-                "start the version that wrote it, or remove the checkpoint directory to begin afresh."
-            )
-        return bytes(first), bytes(second)
 
 
 def follow(bucket: Bucket, news: Frames) -> None:

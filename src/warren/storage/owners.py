@@ -17,8 +17,6 @@ from warren.kafka.groups import (
     MemberDeleted,
 )
 
-STATE_VERSION: Final = 1
-
 # who is gone is remembered by its order while older records may still come in; of so many at most
 _REMEMBERED: Final = 10_000
 
@@ -83,9 +81,9 @@ class OwnerBook:
         """Somebody wants these groups gone."""
         return {group for group in groups if self.groups.pop(group, None) is not None}
 
-    def save(self) -> tuple[int, bytes, bytes]:
-        """The book as a state row."""
-        return STATE_VERSION, msgspec.msgpack.encode(self.groups), b""
+    def save(self) -> bytes:
+        """The book as bytes."""
+        return msgspec.msgpack.encode(self.groups)
 
     @classmethod
     def load(cls, payload: bytes) -> OwnerBook:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import uuid
+from pathlib import Path
+from typing import Any
+
 import msgspec
-import numpy as np
 import pytest
-from tests.unit.pipeline_double import NOW, Pipeline, look, records
+from tests.unit.pipeline_double import NOW, Pipeline, look, records, topic_id
 
 from warren.evaluator.status import Status
 from warren.kafka import messages
@@ -14,7 +18,7 @@ from warren.snapshot.model import Entry
 from warren.snapshot.view import ClusterView
 from warren.storage import frames
 from warren.storage.bucket import Request
-from warren.storage.operator import StateVersionError
+from warren.storage.journal import StateVersionError
 
 HEADS = {("orders", 0): 100, ("orders", 1): 50, ("orders", 2): 7, ("clicks", 0): 10}
 
@@ -164,39 +168,21 @@ def test_a_wish_to_forget_one_topic(pipeline: Pipeline) -> None:
     assert list(pipeline.trigger(look(HEADS, requests=wish)).detail("slow") or {}) == ["clicks"]
 
 
-def test_owners_of_both_protocols_and_topic_ids_as_names(pipeline: Pipeline) -> None:
-    member = {"group": "slow", "member_id": "m"}
-    told = {"client_id": "c", "client_host": "/10.0.0.1"}
-    blank = {field.name: field.default for field in messages.CONSUMER_MEMBER_VALUE.fields}
-    fill = {
-        "instance_id": None,
-        "rack_id": None,
-        "subscribed_topic_names": [],
-        "subscribed_topic_regex": None,
-        "rebalance_timeout": 1,
-        "server_assignor": None,
-        "classic_member_metadata": None,
-    }
-    del blank
-    topic = np.frombuffer(b"0" * 16, dtype=np.uint8).tobytes()
-    holds = {
-        "member_epoch": 1,
-        "previous_member_epoch": 0,
-        "state": 0,
-        "assigned": [{"topic_id": topic, "partitions": [2]}],
-        "revoking": [],
-    }
+def test_owners_of_the_newer_protocol_whose_topics_are_ids(pipeline: Pipeline) -> None:
+    named = {"group": "slow", "member_id": "m"}
+    member: dict[str, Any] = {"client_id": "c", "client_host": "/10.0.0.1", "rebalance_timeout": 1}
+    member |= dict.fromkeys(
+        ("instance_id", "rack_id", "subscribed_topic_regex", "server_assignor", "classic_member_metadata")
+    ) | {"subscribed_topic_names": []}
+    held = [{"topic_id": uuid.UUID(topic_id("orders")).bytes, "partitions": [2]}]
+    holds = {"member_epoch": 1, "previous_member_epoch": 0, "state": 0, "assigned": held, "revoking": []}
     news = [
+        (encode(messages.CONSUMER_MEMBER_KEY, 5, named), encode(messages.CONSUMER_MEMBER_VALUE, 0, member)),
         (
-            encode(messages.CONSUMER_MEMBER_KEY, 5, member),
-            encode(messages.CONSUMER_MEMBER_VALUE, 0, fill | told),
-        ),
-        (
-            encode(messages.CURRENT_ASSIGNMENT_KEY, 8, member),
+            encode(messages.CURRENT_ASSIGNMENT_KEY, 8, named),
             encode(messages.CURRENT_ASSIGNMENT_VALUE, 0, holds),
         ),
     ]
-    pipeline.model._topic_names = {"30303030-3030-3030-3030-303030303030": "orders"}
     slow = pipeline.trigger(look(HEADS), records(news, 10)).group("slow")
     assert slow is not None
     assert [(each.owner, each.client_id) for each in slow.partitions] == [
@@ -230,13 +216,49 @@ def test_what_was_read_is_counted(pipeline: Pipeline) -> None:
 
 
 def test_state_of_another_version_is_refused_with_words(pipeline: Pipeline) -> None:
-    for bucket, (_, first, second) in pipeline.states.held.items():
-        pipeline.states.held[bucket] = (99, first, second)
-    with pytest.raises(StateVersionError, match="format 99.*remove the checkpoint"):
+    head = pipeline.states.named["head"]
+    head.held = {bucket: (99, token, count) for bucket, (_, token, count) in head.held.items()}
+    with pytest.raises(StateVersionError, match=r"format 99.*remove the checkpoint"):
         pipeline.trigger(look(HEADS))
 
 
 def test_nothing_is_read_from_the_state_when_nothing_concerns_it(pipeline: Pipeline) -> None:
-    pipeline.states.held = dict.fromkeys(range(frames.WINDOW_BUCKETS), "unreadable")
+    pipeline.states.named["head"].held = dict.fromkeys(range(frames.WINDOW_BUCKETS), "unreadable")
     view = pipeline.trigger(look(HEADS | {("clicks", 0): 11}, NOW + 1, sample=False), now_ms=NOW + 1)
     assert lags(view) == {"slow": 10, "fast": 1}
+
+
+def test_the_journal_holds_what_many_triggers_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever comes and goes: a bucket read from the state alone is the bucket that was kept beside it."""
+    rng = random.Random(7)
+    kept, tested = Pipeline(), Pipeline()
+    order = 0
+    for step in range(60):
+        now = NOW + step * 1_000
+        topics = {("orders", number): 100 + step for number in range(3)}
+        topics |= {(f"t{number}", 0): 5 for number in range(6) if rng.random() < 0.95}
+        news: list[tuple[bytes | None, bytes | None]] = []
+        for _ in range(rng.randrange(6)):
+            group, (topic, number) = f"g{rng.randrange(5)}", rng.choice(sorted(topics))
+            news.append(commit(group, topic, number, rng.randrange(100), now))
+            if rng.random() < 0.1:
+                news.append(rng.choice([gone(group, topic, number), group_gone(group)]))
+        batches = [look(topics, now, sample=rng.random() < 0.5)]
+        # several hands: rows of one trigger come in several frames
+        while news:
+            share = news[: rng.randrange(1, 4)]
+            batches.append(records(share, order))
+            order, news = order + len(share), news[len(share) :]
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "kept"))
+        expected = kept.trigger(*batches, now_ms=now)
+        monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / str(step)))
+        if rng.random() < 0.1:
+            tested.restart()
+            batches[0] = look(topics, now, sample=True, full=True)
+        found = tested.trigger(*batches, now_ms=now)
+        assert found.groups() == expected.groups()
+        assert [found.detail(name) for name in found.groups()] == [
+            expected.detail(name) for name in found.groups()
+        ]
+    counts = [count for _, _, count in tested.states.named["head"].held.values()]
+    assert max(counts) > 5

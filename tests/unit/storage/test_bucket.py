@@ -113,7 +113,7 @@ def test_a_commit_waits_for_its_first_head_while_the_topics_are_not_all_known(bu
     bucket.see_heads(heads({("later", 0): 10}, NOW + 1, complete=False))
     assert shown(bucket)["a", "later", 0] == [(7, 3)]
     assert shown(bucket)["b", "later", 0] == [(8, 2)]
-    assert core.report(bucket, full=False) is not None
+    assert core.changes(bucket, full=False) is not None
 
 
 def test_the_head_is_the_one_at_the_time_of_the_commit(bucket: Bucket) -> None:
@@ -206,14 +206,12 @@ def test_a_commit_that_is_too_old_opens_no_window(bucket: Bucket) -> None:
 
 
 def test_what_is_saved_is_what_is_loaded(bucket: Bucket) -> None:
-    version, places, windows = core.save(bucket)
-    loaded = core.load(SETTINGS, places, windows)
-    assert version == core.STATE_VERSION
+    loaded = core.load(SETTINGS, *core.save(bucket))
     assert shown(loaded) == shown(bucket)
     loaded.see_commits(commits(Commit("a", "orders", 0, 99, 30), Commit("c", "clicks", 1, 1, 31)), NOW, True)
     bucket.see_commits(commits(Commit("a", "orders", 0, 99, 30), Commit("c", "clicks", 1, 1, 31)), NOW, True)
     assert shown(loaded) == shown(bucket)
-    assert core.save(loaded)[1:] == core.save(bucket)[1:]
+    assert core.save(loaded) == core.save(bucket)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +221,7 @@ def test_windows_of_another_length_are_fitted(intervals: int, expected: list[tup
     bucket = Bucket.empty(SETTINGS)
     bucket.see_heads(heads({("orders", 0): 100}))
     bucket.see_commits(commits(*(Commit("a", "orders", 0, each, each) for each in range(1, 5))), NOW, True)
-    loaded = core.load(replace(SETTINGS, intervals=intervals), *core.save(bucket)[1:])
+    loaded = core.load(replace(SETTINGS, intervals=intervals), *core.save(bucket))
     assert shown(loaded)["a", "orders", 0] == expected
     assert loaded.windows.intervals == loaded.heads.intervals == intervals
 
@@ -232,7 +230,7 @@ class TestReport:
     def reported(
         self, bucket: Bucket, *, full: bool = False
     ) -> dict[int, tuple[str | None, str | None, list[int]]]:
-        payload = core.report(bucket, full)
+        payload = core.changes(bucket, full=full)
         assert payload is not None
         batch = frames.unpack(payload)
         rows = zip(
@@ -245,10 +243,10 @@ class TestReport:
         return {row: (group, topic, offsets) for row, group, topic, offsets in rows}
 
     def loaded(self, bucket: Bucket) -> Bucket:
-        return core.load(SETTINGS, *core.save(bucket)[1:])
+        return core.load(SETTINGS, *core.save(bucket))
 
     def test_nothing_changed(self, bucket: Bucket) -> None:
-        assert core.report(self.loaded(bucket), full=False) is None
+        assert core.changes(self.loaded(bucket), full=False) is None
 
     def test_a_known_window_goes_without_names_and_a_new_one_with_them(self, bucket: Bucket) -> None:
         loaded = self.loaded(bucket)

@@ -41,7 +41,7 @@ def owners(*records: GroupRecord, group: str = "g") -> set[tuple[str, int, str, 
 
 def _again(book: OwnerBook, record: GroupRecord) -> bytes:
     book.see([record])
-    return book.save()[1]
+    return book.save()
 
 
 MEMBER = ConsumerMember("g", 10, "m-1", "client-1", "/10.0.0.1")
