@@ -98,8 +98,9 @@ class Engine:
     def _request(self, cluster: str, request: Request) -> None:
         if cluster not in self._models:
             return
-        Requests(self._requests(cluster)).add(request)
         with self._locks[cluster]:
+            # one at a time: each gets a number of its own
+            Requests(self._requests(cluster)).add(request)
             self._models[cluster].hide(request)
             view = self._views.get(cluster)
             if view is not None:

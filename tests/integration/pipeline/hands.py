@@ -52,6 +52,34 @@ def group_tombstone(group: str) -> Record:
     return encode(messages.GROUP_KEY, 2, {"group": group}), None
 
 
+def group_metadata(group: str, topic: str, *partitions: int) -> Record:
+    """A classic group with one member that holds these partitions."""
+    assignment = encode(
+        messages.ASSIGNMENT,
+        0,
+        {"assigned_partitions": [{"topic": topic, "partitions": list(partitions)}], "user_data": None},
+    )
+    member = {
+        "member_id": "m",
+        "instance_id": None,
+        "client_id": f"client of {group}",
+        "client_host": "/10.0.0.1",
+        "rebalance_timeout": 1,
+        "session_timeout": 1,
+        "subscription": b"",
+        "assignment": assignment,
+    }
+    value = {
+        "protocol_type": "consumer",
+        "generation": 1,
+        "protocol": "range",
+        "leader": "m",
+        "state_timestamp": 0,
+        "members": [member],
+    }
+    return encode(messages.GROUP_KEY, 2, {"group": group}), encode(messages.GROUP_VALUE, 3, value)
+
+
 def client_of(broker: Broker) -> dict[str, Property]:
     """The settings of a client, as the pipeline hands them about."""
     return cast("dict[str, Property]", broker.client_settings)
