@@ -9,8 +9,10 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from warren.bench.line import BenchError, Parent, as_child
 
-# records asked of the client at once
-_TAKE: Final = 100_000
+# records asked of the client at once: the fastest of the sizes tried
+_TAKE: Final = 10_000
+# how often progress is told, in records
+_STEP: Final = 100_000
 # without a record for so long something is wrong
 _SILENCE_S: Final = 30.0
 _SETTINGS: Final[dict[str, Any]] = {
@@ -38,7 +40,7 @@ def _drained(parent: Parent, servers: str, topic: str, partitions: int, records:
     consumer = Consumer({**_SETTINGS, "bootstrap.servers": servers})
     try:
         consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
-        count, heard = 0, time.monotonic()
+        count, told, heard = 0, 0, time.monotonic()
         while count < records and not parent.stop.is_set():
             messages = consumer.consume(_TAKE, 0.1)
             for message in messages:
@@ -50,8 +52,10 @@ def _drained(parent: Parent, servers: str, topic: str, partitions: int, records:
             count += min(len(keys), len(values), len(offsets))
             if messages:
                 heard = time.monotonic()
+            if count - told >= _STEP:
                 parent.tell("draining", done=count)
-            elif time.monotonic() - heard > _SILENCE_S:
+                told = count
+            if time.monotonic() - heard > _SILENCE_S:
                 raise BenchError(f"{topic} ends after {count:,} of {records:,} records")
     except KafkaException as error:
         raise BenchError(f"{topic} cannot be read: {error.args[0].str()}") from error

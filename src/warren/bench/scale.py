@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, Final
@@ -139,11 +139,12 @@ def panels(report: Report) -> list[Panel]:
     ]
 
 
-def levels_up_to(largest: int) -> tuple[Level, ...]:
-    """The levels up to that many windows; the last one is that many."""
-    below = tuple(level for level in LEVELS if level.windows < largest)
-    rate = next((level.rate for level in LEVELS if level.windows >= largest), LEVELS[-1].rate)
-    return (*below, replace(LEVELS[-1], windows=largest, rate=rate))
+def levels(windows: Sequence[int], rate: float | None) -> tuple[Level, ...]:
+    """Levels of so many windows each; without a rate those from a million on get more commits."""
+    few, many = LEVELS[0].rate, LEVELS[-1].rate
+    return tuple(
+        Level(each, rate or (many if each >= LEVELS[-1].windows else few)) for each in sorted(set(windows))
+    )
 
 
 def _windows(level: dict[str, Any]) -> int:

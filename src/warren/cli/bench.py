@@ -21,7 +21,7 @@ from warren.bench import plot
 from warren.bench.api import ApiPlan, api
 from warren.bench.figures import Figure, Report
 from warren.bench.replay import ReplayPlan, replay
-from warren.bench.scale import LEVELS, Level, ScalePlan, levels_up_to, panels, scale
+from warren.bench.scale import LEVELS, Level, ScalePlan, levels, panels, scale
 from warren.bench.steady import SteadyPlan, steady
 from warren.bench.workload import DEFAULT_SIZES, INTERVALS, Sizes, Tell
 
@@ -124,10 +124,16 @@ def steady_command(
 @app.command("scale")
 def scale_command(
     *,
-    largest: Annotated[
-        int,
-        typer.Option(min=1, metavar="N", help="Windows of the last level; smaller levels come before it."),
-    ] = LEVELS[-1].windows,
+    windows: Annotated[
+        list[int] | None,
+        typer.Option(min=1, metavar="N", help="A level of so many windows; may repeat."),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            min=1, metavar="R", help="Commits a second; default 2,000, and 5,000 from a million on."
+        ),
+    ] = None,
     partitions: Partitions = DEFAULT_SIZES.partitions,
     offsets_partitions: OffsetsPartitions = DEFAULT_SIZES.offsets_partitions,
     seconds: Seconds = _SCALE.seconds,
@@ -143,9 +149,10 @@ def scale_command(
 
     [cyan]warren bench scale[/cyan]
 
-    [cyan]warren bench scale --largest 100000 --seconds 30[/cyan]    two levels
+    [cyan]warren bench scale --windows 10000 --windows 100000 --seconds 30[/cyan]    two levels
     """
-    plan = ScalePlan(levels_up_to(largest), partitions, offsets_partitions, warm_up, seconds, entries)
+    chosen = levels(windows or [level.windows for level in LEVELS], rate)
+    plan = ScalePlan(chosen, partitions, offsets_partitions, warm_up, seconds, entries)
     _present([lambda tell: scale(plan, tell)], results, as_json=as_json, check=check)
 
 
