@@ -1,7 +1,7 @@
 # Every target does its own set-up; a second run starts at once. ARGS="..." is passed on to the command.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit test-integration test-e2e lint format bench lock clean
+.PHONY: help demo test test-unit test-integration test-e2e test-telegraf lint format bench lock clean
 
 BIN := .venv/bin
 
@@ -27,6 +27,11 @@ test-integration: ## the tests against real servers
 test-e2e: ## the tests of the whole
 	@tools/setup test
 	@$(BIN)/pytest tests/e2e $(ARGS)
+
+test-telegraf: ## what Telegraf reads from Warren; builds Telegraf first, once, with Go
+	@tools/setup run
+	@tools/telegraf >/dev/null
+	@$(BIN)/pytest tests/e2e/telegraf.py $(ARGS)
 
 lint: ## ruff and mypy
 	@tools/setup lint

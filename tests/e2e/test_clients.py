@@ -1,0 +1,272 @@
+"""The demo as its clients see it: Burrow's pages, /v4, the terminal, and a real Prometheus."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import msgspec
+import pytest
+from tests.e2e.playing import playing, settled
+from tests.processes import eventually
+from tests.unit.httpserver.captures import captures
+from typer.testing import CliRunner
+
+from warren.cli.main import app
+from warren.demo.stage import CLUSTER, Stage
+from warren.httpserver.v4 import shapes
+
+KAFKA = f"/v3/kafka/{CLUSTER}"
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Stage]:
+    with playing() as stage:
+        yield stage
+
+
+@pytest.fixture(scope="module")
+def client(stage: Stage) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=stage.url, timeout=30) as client:
+        yield client
+
+
+# capture: where the demo has the like of it
+ALIKE = {
+    "admin": "/burrow/admin",
+    "admin_ready": "/burrow/admin/ready",
+    "kafka": "/v3/kafka",
+    "kafka_cluster": KAFKA,
+    "topics": f"{KAFKA}/topic",
+    "topic_orders": f"{KAFKA}/topic/orders",
+    "topic_orders_consumers": f"{KAFKA}/topic/orders/consumers",
+    "consumers": f"{KAFKA}/consumer",
+    "consumer_healthy": f"{KAFKA}/consumer/billing",
+    "consumer_healthy_status": f"{KAFKA}/consumer/billing/status",
+    "consumer_healthy_lag": f"{KAFKA}/consumer/billing/lag",
+    "consumer_two-topics_lag": f"{KAFKA}/consumer/warehouse/lag",
+    "consumer_kip848_lag": f"{KAFKA}/consumer/shipping/lag",
+    "consumer_manual-assign_lag": f"{KAFKA}/consumer/backup/lag",
+    "consumer_stuck_status": f"{KAFKA}/consumer/mailer/status",
+    "consumer_dead_status": f"{KAFKA}/consumer/fraud-check/status",
+    "consumer_rewinder_status": f"{KAFKA}/consumer/replayer/status",
+    "consumer_slow_status": f"{KAFKA}/consumer/recommender/status",
+    "err_consumer": f"{KAFKA}/consumer/nosuch",
+    "err_consumer_status": f"{KAFKA}/consumer/nosuch/status",
+    "err_consumer_lag": f"{KAFKA}/consumer/nosuch/lag",
+    "err_topic": f"{KAFKA}/topic/nosuch",
+    "err_topic_consumers": f"{KAFKA}/topic/nosuch/consumers",
+    "err_cluster": "/v3/kafka/nosuch",
+    "err_cluster_topics": "/v3/kafka/nosuch/topic",
+    "err_path": "/v3/nosuch",
+    "config": "/v3/config",
+    "config_storage": "/v3/config/storage",
+    "config_storage_default": "/v3/config/storage/default",
+    "config_evaluator": "/v3/config/evaluator",
+    "config_cluster": "/v3/config/cluster",
+    "config_cluster_local": f"/v3/config/cluster/{CLUSTER}",
+    "config_consumer": "/v3/config/consumer",
+    "config_consumer_local": f"/v3/config/consumer/{CLUSTER}",
+    "config_notifier": "/v3/config/notifier",
+    "config_notifier_unknown": "/v3/config/notifier/nosuch",
+    "loglevel_get": "/v3/admin/loglevel",
+    "metrics": "/metrics",
+}
+# objects whose keys are names, which differ of course
+KEYED_BY_NAME = frozenset({"topics", "httpserver", "extras"})
+
+
+def shape(value: Any, key: str = "") -> Any:
+    """Keys in their order and types of values; `?` where there is nothing to see."""
+    if isinstance(value, dict):
+        if key in KEYED_BY_NAME:
+            return {"*": merged([shape(each) for each in value.values()])}
+        return {name: shape(each, name) for name, each in value.items()}
+    if isinstance(value, list):
+        return [merged([shape(each) for each in value])]
+    if value is None:
+        return "?"
+    return (
+        "number" if isinstance(value, float | int) and not isinstance(value, bool) else type(value).__name__
+    )
+
+
+def merged(shapes_seen: list[Any]) -> Any:
+    """Of several shapes the one that tells most."""
+    return max(shapes_seen, key=lambda each: len(str(each)), default="?")
+
+
+def fits(ours: Any, theirs: Any) -> bool:
+    if "?" in (ours, theirs):
+        return True
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return list(ours) == list(theirs) and all(fits(ours[key], theirs[key]) for key in ours)
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return fits(ours[0], theirs[0])
+    return bool(ours == theirs)
+
+
+@pytest.mark.parametrize("name", ALIKE)
+def test_the_answer_has_the_shape_of_burrows(client: httpx.Client, name: str) -> None:
+    capture = captures()[name]
+    answer = client.get(ALIKE[name])
+    assert answer.status_code == capture.status
+    assert answer.headers["content-type"] == capture.headers["content-type"]
+    if isinstance(capture.body, dict):
+        ours, theirs = shape(answer.json()), shape(capture.body)
+        assert fits(ours, theirs), f"{ours}\n{theirs}"
+    elif name != "metrics":
+        assert answer.text == capture.body
+
+
+def test_the_metrics_are_burrows_and_more(client: httpx.Client) -> None:
+    def names(text: str) -> set[str]:
+        return {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE ")}
+
+    text = client.get("/metrics").text
+    theirs = {name for name in names(cast("str", captures()["metrics"].body)) if name.startswith("burrow_")}
+    assert theirs <= names(text)
+    assert {"warren_records_total", "warren_trigger_seconds", "warren_groups"} <= names(text)
+    checked = subprocess.run(
+        ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False
+    )
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+
+
+PAGES = {
+    "/v4/health": shapes.Health,
+    f"/v4/clusters/{CLUSTER}/groups": shapes.Groups,
+    f"/v4/clusters/{CLUSTER}/groups/mailer": shapes.GroupDetail,
+    f"/v4/clusters/{CLUSTER}/groups/mailer/topics/payments": shapes.GroupTopic,
+    f"/v4/clusters/{CLUSTER}/changes": shapes.Changes,
+}
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_v4_answers_as_it_is_described(client: httpx.Client, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    decoded = msgspec.json.decode(answer.content, type=PAGES[path])
+    assert json.loads(msgspec.json.encode(decoded)) == answer.json()
+
+
+def test_v4_and_v3_say_the_same(client: httpx.Client, stage: Stage) -> None:
+    def lines() -> dict[str, Any]:
+        return {line["group"]: line for line in client.get(f"/v4/clusters/{CLUSTER}/groups").json()["groups"]}
+
+    intended = {actor.name: actor.status.name for actor in stage.traffic.cast}
+    assert eventually(lambda: {name: lines()[name]["status"] for name in intended} == intended, 60)
+    for name, line in lines().items():
+        verdict = client.get(f"{KAFKA}/consumer/{name}/lag").json()["status"]
+        assert verdict["partition_count"] == line["partition_count"]
+    page = client.get(f"/v4/clusters/{CLUSTER}/groups/mailer").json()
+    for part in page["partitions"]:
+        assert part["tail"] == 0
+        assert part["head"] - part["end"]["offset"] == part["current_lag"]
+
+
+def test_changes_are_told_as_they_happen(client: httpx.Client) -> None:
+    since = client.get(f"/v4/clusters/{CLUSTER}/groups").json()["snapshot"]["cursor"]
+    changes = client.get(f"/v4/clusters/{CLUSTER}/changes", params={"since": since, "wait": 25}).json()
+    assert not changes["complete"]
+    assert changes["groups"]
+    assert changes["snapshot"]["cursor"] != since
+
+
+def test_status_in_the_terminal(stage: Stage) -> None:
+    shown = CliRunner().invoke(app, ["status", "--url", stage.url], env={"COLUMNS": "200"})
+    assert shown.exit_code == 1
+    found = [line.split()[0] for line in shown.output.splitlines()[1:] if line.strip()]
+    assert {actor.name for actor in stage.traffic.cast} <= set(found)
+    one = CliRunner().invoke(app, ["status", CLUSTER, "billing", "--url", stage.url, "--json"])
+    assert one.exit_code == 0
+    assert json.loads(one.output)["clusters"][0]["partitions"]
+
+
+def test_the_log_level_is_set(client: httpx.Client) -> None:
+    before = client.get("/v3/admin/loglevel").json()["level"]
+    for level in ("error", before):
+        answer = client.post("/v3/admin/loglevel", json={"level": level})
+        assert shape(answer.json()) == shape(captures()["loglevel_post_good"].body)
+        assert client.get("/v3/admin/loglevel").json()["level"] == level
+
+
+def test_a_deleted_group_is_gone(client: httpx.Client) -> None:
+    """One that commits no more, so that it does not come back."""
+    assert "newcomer" in client.get(f"{KAFKA}/consumer").json()["consumers"]
+    answer = client.delete(f"{KAFKA}/consumer/newcomer")
+    assert shape(answer.json()) == shape(captures()["delete_consumer"].body)
+    assert "newcomer" not in client.get(f"{KAFKA}/consumer").json()["consumers"]
+    assert client.get(f"{KAFKA}/consumer/newcomer").status_code == 404
+
+
+def test_prometheus_shows_the_lag_that_the_api_shows(
+    stage: Stage, client: httpx.Client, tmp_path: Path
+) -> None:
+    """The last test of the play: the traffic ends, so that two who look one after the other see the same."""
+    settled(stage)
+
+    def expected() -> dict[str, int]:
+        groups = client.get(f"/v4/clusters/{CLUSTER}/groups").json()["groups"]
+        return {line["group"]: line["totallag"] for line in groups}
+
+    assert any(expected().values())
+    with prometheus(stage.url, tmp_path) as asked:
+
+        def lags() -> dict[str, int]:
+            found = asked(f'burrow_kafka_consumer_lag_total{{cluster="{CLUSTER}"}}')
+            return {each["metric"]["consumer_group"]: int(each["value"][1]) for each in found}
+
+        assert eventually(lambda: lags() == expected(), 30), (lags(), expected())
+        for group in expected():
+            partitions = client.get(f"{KAFKA}/consumer/{group}/lag").json()["status"]["partitions"]
+            series = asked(f'burrow_kafka_consumer_partition_lag{{consumer_group="{group}"}}')
+            assert {
+                (each["metric"]["topic"], int(each["metric"]["partition"])): int(each["value"][1])
+                for each in series
+            } == {(part["topic"], part["partition"]): part["current_lag"] for part in partitions}
+        assert [each["value"][1] for each in asked(f'warren_cluster_up{{cluster="{CLUSTER}"}}')] == ["1"]
+        assert [each["value"][1] for each in asked('up{job="warren"}')] == ["1"]
+
+
+@contextmanager
+def prometheus(url: str, directory: Path) -> Iterator[Any]:
+    """A real Prometheus that scrapes the server; asked in its own language."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (directory / "prometheus.yml").write_text(
+        "global: {scrape_interval: 1s, scrape_timeout: 1s}\n"
+        f"scrape_configs: [{{job_name: warren, static_configs: [{{targets: ['{url.removeprefix('http://')}']}}]}}]\n"
+    )
+    command = [
+        "prometheus",
+        f"--config.file={directory / 'prometheus.yml'}",
+        f"--storage.tsdb.path={directory / 'data'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+    with (directory / "log").open("wb") as log, httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+
+        def asked(query: str) -> list[dict[str, Any]]:
+            answer = client.get("/api/v1/query", params={"query": query}).json()
+            assert answer["status"] == "success", answer
+            return cast("list[dict[str, Any]]", answer["data"]["result"])
+
+        def there() -> bool:
+            try:
+                return client.get("/-/ready").status_code == 200
+            except httpx.TransportError:
+                return False
+
+        try:
+            assert eventually(there, 30), (directory / "log").read_text()
+            yield asked
+        finally:
+            process.terminate()
+            process.wait(10)
