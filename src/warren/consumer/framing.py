@@ -59,7 +59,7 @@ def _commits(decoded: Decoded, commits: Commits, words: dict[str, str]) -> Itera
             "order": share.order,
             "deleted": share.deleted,
         }
-        yield int(bucket[begin]), frames.COMMITS, frames.pack(columns, words)
+        yield int(bucket[begin]), frames.COMMITS, frames.pack(columns, words, small=True)
 
 
 def _groups(records: list[GroupRecord]) -> Iterator[Frame]:

@@ -370,7 +370,7 @@ def equal(names: Any, name: str) -> Mask:
     return np.asarray(pc.equal(names, name), dtype=np.bool_)
 
 
-def save(bucket: Bucket) -> tuple[bytes, bytes]:
+def save(bucket: Bucket, *, small: bool = False) -> tuple[bytes, bytes]:
     """The whole bucket: topic partitions, windows."""
     places = {
         "topic": bucket.topic,
@@ -387,7 +387,7 @@ def save(bucket: Bucket) -> tuple[bytes, bytes]:
         "place": bucket.place_of,
     } | {name: _lists(getattr(bucket.windows, name)) for name in FIELDS}
     intervals = {"intervals": str(bucket.settings.intervals)}
-    return frames.pack(places, intervals), frames.pack(rows)
+    return frames.pack(places, intervals, small=small), frames.pack(rows, small=small)
 
 
 def load(settings: WindowSettings, places: Payload, rows: Payload) -> Bucket:
@@ -462,7 +462,8 @@ def changes(bucket: Bucket, *, full: bool) -> bytes | None:
         "partition": bucket.partition[place],
         "place": place,
     } | {name: _lists(getattr(changed, name)) for name in FIELDS}
-    return frames.pack(columns, {"known": str(known), "rows": str(bucket.windows.rows)})
+    said = {"known": str(known), "rows": str(bucket.windows.rows)}
+    return frames.pack(columns, said, small=True)
 
 
 def redo(bucket: Bucket, places: bytes, changed: bytes) -> None:

@@ -52,7 +52,7 @@ class Journal:
         changes = core.changes(bucket, full=False)
         turn = _ENTRIES + number % _TURNS
         if not self._token or bucket.touched is None or self._count >= turn:
-            self._base.update(parts)
+            self._base.update(core.save(bucket, small=True))
             if self._count:
                 self._entries.clear()
             self._count = 0
