@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import wait
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 # with less time than this there is no use in asking
 _LEAST_S: Final = 0.02
+
+# 64 bits without a sign
+_LOW: Final = (1 << 64) - 1
 
 # topic partition: its offset; one that nobody could answer for is not in it
 Offsets = dict[tuple[str, int], int]
@@ -126,13 +130,12 @@ def _answers(futures: Mapping[Any, Any], seconds: float) -> dict[Any, Any]:
 
 
 def _known_id(description: Any) -> str:
-    """The id of a topic; brokers that have none give zeros."""
+    """The id of a topic, written as group records have it; brokers that have none give zeros."""
     found = description.topic_id
-    return (
-        ""
-        if found is None or not (found.get_most_significant_bits() or found.get_least_significant_bits())
-        else str(found)
-    )
+    if found is None:
+        return ""
+    bits = (found.get_most_significant_bits() & _LOW) << 64 | found.get_least_significant_bits() & _LOW
+    return str(uuid.UUID(int=bits)) if bits else ""
 
 
 class _Silent:

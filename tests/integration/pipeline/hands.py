@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import socket
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -78,6 +80,27 @@ def group_metadata(group: str, topic: str, *partitions: int) -> Record:
         "members": [member],
     }
     return encode(messages.GROUP_KEY, 2, {"group": group}), encode(messages.GROUP_VALUE, 3, value)
+
+
+class BlackHole:
+    """A server that takes connections and never says a word."""
+
+    def __init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._taken: list[socket.socket] = []
+        threading.Thread(target=self._take, daemon=True).start()
+        self.address = f"127.0.0.1:{self._socket.getsockname()[1]}"
+
+    def close(self) -> None:
+        for each in (self._socket, *self._taken):
+            each.close()
+
+    def _take(self) -> None:
+        while True:
+            try:
+                self._taken.append(self._socket.accept()[0])
+            except OSError:
+                return
 
 
 def client_of(broker: Broker) -> dict[str, Property]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -13,6 +11,7 @@ from typing import NamedTuple
 import pytest
 from tests.conftest import OFFSETS_PARTITIONS
 from tests.integration.pipeline.hands import (
+    BlackHole,
     Hands,
     await_view,
     commit,
@@ -33,27 +32,6 @@ from warren.pipeline.engine import Engine
 from warren.snapshot.view import ClusterView
 
 RAW, DATA = "clusters-offsets", "clusters-data"
-
-
-class BlackHole:
-    """A server that takes connections and never says a word."""
-
-    def __init__(self) -> None:
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self._taken: list[socket.socket] = []
-        threading.Thread(target=self._take, daemon=True).start()
-        self.address = f"127.0.0.1:{self._socket.getsockname()[1]}"
-
-    def close(self) -> None:
-        for each in (self._socket, *self._taken):
-            each.close()
-
-    def _take(self) -> None:
-        while True:
-            try:
-                self._taken.append(self._socket.accept()[0])
-            except OSError:
-                return
 
 
 class Scene(NamedTuple):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from typing import Any
+import threading
+from typing import Any, Self
 
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
@@ -29,25 +28,35 @@ from warren.snapshot.view import ClusterView
 WEEK_MS = 604_800_000
 
 
-@contextlib.contextmanager
-def member(broker: Broker, group: str, topic: str, client_id: str, **more: Any) -> Iterator[Consumer]:
-    """A consumer that has joined its group and was given a partition."""
-    settings = {
-        **broker.client_settings,
-        "group.id": group,
-        "client.id": client_id,
-        "auto.offset.reset": "earliest",
-        "enable.auto.commit": False,
-        "log_level": 0,
-        **more,
-    }
-    consumer = Consumer(settings)
-    consumer.subscribe([topic])
-    try:
-        assert eventually(lambda: consumer.poll(0.2) is not None or bool(consumer.assignment()), 40)
-        yield consumer
-    finally:
-        consumer.close()
+class Member(threading.Thread):
+    """A consumer in its group, with a thread that polls: members that do not hold up their group."""
+
+    def __init__(self, broker: Broker, group: str, topic: str, client_id: str, protocol: str) -> None:
+        super().__init__(daemon=True)
+        settings: dict[str, Any] = {
+            **broker.client_settings,
+            "group.id": group,
+            "client.id": client_id,
+            "group.protocol": protocol,
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+        self.consumer = Consumer(settings)
+        self.consumer.subscribe([topic])
+        self._leaving = threading.Event()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._leaving.set()
+        self.join()
+        self.consumer.close()
+
+    def run(self) -> None:
+        while not self._leaving.is_set():
+            self.consumer.poll(0.1)
 
 
 def owners(view: ClusterView, group: str, topic: str) -> list[tuple[str, str]]:
@@ -70,28 +79,23 @@ def test_owners_come_and_go_with_the_members_and_the_group_with_its_deletion(
     hands.make(topic, 2)
     hands.fill(topic, 3, 0)
     hands.fill(topic, 3, 1)
-    with member(broker, group, topic, "first-client", **{"group.protocol": protocol}) as first:
-        first.commit(offsets=[TopicPartition(topic, 0, 1), TopicPartition(topic, 1, 2)], asynchronous=False)
-        view = await_view(
-            engine, "live", lambda view: owners(view, group, topic) == [("/127.0.0.1", "first-client")] * 2
-        )
+    mine = ("/127.0.0.1", "first-client")
+    with Member(broker, group, topic, "first-client", protocol) as first:
+        assert eventually(lambda: len(first.consumer.assignment()) == 2, 60)
+        places = [TopicPartition(topic, 0, 1), TopicPartition(topic, 1, 2)]
+        first.consumer.commit(offsets=places, asynchronous=False)
+        view = await_view(engine, "live", lambda view: owners(view, group, topic) == [mine] * 2)
         status = view.group(group)
         assert status is not None
-        assert [(each.owner, each.client_id) for each in status.partitions] == [
-            ("/127.0.0.1", "first-client")
-        ] * 2
+        assert [(each.owner, each.client_id) for each in status.partitions] == [mine] * 2
         assert [each.current_lag for each in status.partitions] == [2, 1]
-        with member(broker, group, topic, "second-client", **{"group.protocol": protocol}) as second:
-            first.poll(0)
+        both = {"first-client", "second-client"}
+        with Member(broker, group, topic, "second-client", protocol):
             await_view(
-                engine,
-                "live",
-                lambda view: (
-                    (first.poll(0.01), second.poll(0.01))
-                    and {client for _, client in owners(view, group, topic)}
-                    == {"first-client", "second-client"}
-                ),
+                engine, "live", lambda view: {client for _, client in owners(view, group, topic)} == both
             )
+        # the first takes over what the second gave up
+        await_view(engine, "live", lambda view: owners(view, group, topic) == [mine] * 2)
     # both have left, their commits stay
     view = await_view(engine, "live", lambda view: owners(view, group, topic) == [("", "")] * 2)
     assert len(windows(view, group)) == 2
