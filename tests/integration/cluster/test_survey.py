@@ -1,0 +1,156 @@
+"""Looks at real brokers: topics that change, partitions without leader, brokers that do not answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
+from tests.conftest import OFFSETS_PARTITIONS
+from tests.integration.pipeline.hands import BlackHole, Hands, client_of
+from tests.processes import eventually
+
+from warren.cluster.survey import Survey, Surveyor
+from warren.consumer.drain import Drain
+from warren.consumer.plan import Range
+from warren.consumer.source import GroupFilter, OffsetsReader, OffsetsSettings
+from warren.demo.broker import HOST, Broker
+from warren.demo.ports import free_port
+from warren.kafka.brokers import Brokers, now_ms
+from warren.storage.windows import UNKNOWN
+
+TIMEOUT_S = 5.0
+
+
+def surveyor(broker: Broker) -> Surveyor:
+    return Surveyor(Brokers(client_of(broker)), 60_000, TIMEOUT_S)
+
+
+def heads(survey: Survey, topic: str) -> list[int]:
+    """The heads of a topic, by partition."""
+    found = zip(survey.topic.to_pylist(), survey.partition.tolist(), survey.head.tolist(), strict=True)
+    return [head for name, _, head in sorted(found) if name == topic]
+
+
+def test_topics_that_come_grow_go_and_come_again(broker: Broker) -> None:
+    hands, mine = Hands(broker), surveyor(broker)
+    assert heads(mine.survey(now_ms()), "survey-topic") == []
+    hands.make("survey-topic", 2)
+    hands.fill("survey-topic", 4, partition=1)
+    assert eventually(lambda: heads(mine.survey(now_ms()), "survey-topic") == [0, 4], 20)
+    hands.grow("survey-topic", 3)
+    assert eventually(lambda: heads(mine.survey(now_ms()), "survey-topic") == [0, 4, 0], 20)
+    before = mine.survey(now_ms())
+    hands.drop("survey-topic")
+    assert eventually(lambda: heads(mine.survey(now_ms()), "survey-topic") == [], 20)
+    hands.make("survey-topic", 2)
+    hands.fill("survey-topic", 9, partition=1)
+    assert eventually(lambda: heads(mine.survey(now_ms()), "survey-topic") == [0, 9], 20)
+    assert ids(mine.survey(now_ms()), "survey-topic").isdisjoint(ids(before, "survey-topic"))
+
+
+def ids(survey: Survey, topic: str) -> set[str]:
+    found = zip(survey.topic.to_pylist(), survey.topic_id.to_pylist(), strict=True)
+    return {each for name, each in found if name == topic}
+
+
+def test_tails_follow_retention(broker: Broker) -> None:
+    hands, mine = Hands(broker), surveyor(broker)
+    hands.make("survey-tail")
+    hands.fill("survey-tail", 10)
+    hands.cut("survey-tail", 6)
+    survey = mine.survey(now_ms())
+    place = survey.topic.to_pylist().index("survey-tail")
+    assert (survey.tail[place], survey.head[place]) == (6, 10)
+
+
+@pytest.mark.parametrize("kind", ["silent", "refusing"])
+def test_brokers_that_do_not_answer_take_no_more_than_the_time_limit(kind: str) -> None:
+    with closing(BlackHole()) as hole:
+        address = hole.address if kind == "silent" else f"{HOST}:{free_port(HOST)}"
+        mine = Surveyor(Brokers({"bootstrap.servers": address}), 60_000, 2.0)
+        for _ in range(2):
+            began = time.monotonic()
+            survey = mine.survey(now_ms())
+            assert time.monotonic() - began < 2.0 + 1.0
+            assert not survey.complete
+            assert address in survey.error
+
+
+class Pair(NamedTuple):
+    first: Broker
+    second: Broker
+    hands: Hands
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """Two brokers of one cluster, the second without a vote."""
+    with ExitStack() as stack:
+        first = stack.enter_context(Broker(offsets_partitions=OFFSETS_PARTITIONS))
+        data = tmp_path_factory.mktemp("second")
+        second = stack.enter_context(joined(first, data))
+        hands = Hands(first)
+        assert eventually(lambda: len(hands.admin.list_topics(timeout=10).brokers) == 2, 60)
+        yield Pair(first, second, hands)
+
+
+def joined(first: Broker, data: Path) -> Broker:
+    """Another broker for the first one's cluster."""
+    written = (first.data / "server.properties").read_text().splitlines()
+    voters = next(line for line in written if line.startswith("controller.quorum.voters"))
+    meta = (first.data / "kafka" / "meta.properties").read_text().splitlines()
+    cluster = next(line for line in meta if line.startswith("cluster.id"))
+    (data / "kafka").mkdir()
+    (data / "kafka" / "meta.properties").write_text(f"version=1\n{cluster}\nnode.id=2\n")
+    port = free_port(HOST)
+    return Broker(
+        port,
+        data,
+        settings={
+            "process.roles": "broker",
+            "node.id": "2",
+            "listeners": f"CLIENT://{HOST}:{port}",
+            "controller.quorum.voters": voters.partition("=")[2],
+        },
+    )
+
+
+def test_a_partition_without_leader_waits_and_holds_nobody_up(pair: Pair) -> None:
+    first, second, hands = pair
+    # partition 0 on the first, 1 on the second broker alone, 2 on both and led by the second
+    topic = NewTopic("survey-led", 3, replica_assignment=[[1], [2], [2, 1]])
+    hands.admin.create_topics([topic])["survey-led"].result()
+    mine = surveyor(first)
+    assert eventually(lambda: heads(mine.survey(now_ms()), "survey-led") == [0, 0, 0], 30)
+    for partition in range(3):
+        hands.fill("survey-led", partition + 1, partition)
+    assert heads(mine.survey(now_ms()), "survey-led") == [1, 2, 3]
+    drain = Drain(client_of(first), "survey-led")
+    reader = OffsetsReader(
+        OffsetsSettings(client_of(first), "survey-led", False, False, 1_000, 2, 5, GroupFilter())
+    )
+    start = reader.initialOffset()
+    assert reader.latestOffset(start, None)["next"] == "1,2,3"
+
+    second.kill()
+    # the other partitions go on, the one with another replica has another leader
+    assert eventually(lambda: heads(mine.survey(now_ms()), "survey-led") == [1, UNKNOWN, 3], 60)
+    began = time.monotonic()
+    survey = mine.survey(now_ms())
+    assert time.monotonic() - began < TIMEOUT_S + 1
+    assert heads(survey, "survey-led") == [1, UNKNOWN, 3]
+    hands.fill("survey-led", 4, 2)
+    assert eventually(lambda: heads(mine.survey(now_ms()), "survey-led") == [1, UNKNOWN, 7], 30)
+    # planning leaves that partition where it was
+    assert eventually(lambda: reader.latestOffset(start, None)["next"] == "1,0,7", 30)
+    assert sum(len(each) for each in drain.records([Range(0, 0, 1, 0), Range(2, 0, 7, 0)])) == 8
+
+    second.start()
+    assert eventually(lambda: heads(mine.survey(now_ms()), "survey-led") == [1, 2, 7], 60)
+    assert eventually(lambda: reader.latestOffset(start, None)["next"] == "1,2,7", 30)
+    assert sum(len(each) for each in drain.records([Range(1, 0, 2, 0)])) == 2
