@@ -13,10 +13,16 @@ from warren import logs, pidfile
 from warren.cli.options import ConfigDir, ConfigFile, config_place
 from warren.cli.signals import stop_asked
 from warren.config import load
+from warren.errors import WarrenError
 from warren.pipeline.engine import Engine
 from warren.service import Service
 
 log = structlog.get_logger("warren")
+
+
+class SparkLostError(WarrenError):
+    """The engine under the queries is gone."""
+
 
 # how often the log tells of a query that is catching up
 _TELL_S: Final = 5.0
@@ -47,6 +53,11 @@ def _tell_until(asked: Event, engine: Engine) -> None:
     """Log how far each cluster has come, until all have caught up or somebody asks to stop."""
     behind = set(engine.clusters())
     while not asked.wait(_TELL_S):
+        if engine.lost():
+            raise SparkLostError(
+                f"Spark ended by itself: {engine.log} says why. If it was out of memory, give it more with "
+                'spark.conf: "spark.driver.memory" = "2g". A start continues where this one ended.'
+            )
         for cluster in sorted(behind):
             progress = engine.progress(cluster)
             if progress.error:

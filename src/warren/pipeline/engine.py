@@ -15,7 +15,7 @@ from warren.kafka.brokers import now_ms
 from warren.kafka.client import client_properties
 from warren.pipeline import planners
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
-from warren.pipeline.session import cores, spark_session
+from warren.pipeline.session import cores, log_path, spark_session
 from warren.snapshot.read_model import Counts, ReadModel, RuleSettings
 from warren.storage.bucket import Request, WindowSettings
 
@@ -63,6 +63,15 @@ class Engine:
         for thread in stopping:
             thread.join()
         spark_session(self._settings.spark).stop()
+
+    @property
+    def log(self) -> Path:
+        """Where Spark's own words go."""
+        return log_path(self._settings.spark)
+
+    def lost(self) -> bool:
+        """Whether Spark ended by itself: nothing will be new any more."""
+        return any(query.lost for query in self._queries.values())
 
     def clusters(self) -> list[str]:
         return sorted(self._settings.cluster)

@@ -18,6 +18,7 @@ from pyspark.errors import PySparkException
 
 from warren.cluster.source import BrokerOffsets
 from warren.consumer.source import ConsumerOffsets
+from warren.pipeline.session import is_gone
 from warren.storage import frames
 from warren.storage.operator import WindowOperator
 
@@ -105,6 +106,8 @@ class ClusterQuery:
         self._thread = threading.Thread(target=self._run, name=f"query-{settings.cluster}", daemon=True)
         # Spark is working out how to run the query: from its start to its first trigger
         self.planning = False
+        # Spark itself is gone: no query can start again in this process
+        self.lost = False
         # when the last trigger's frames were taken
         self._took = time.monotonic()
         # what the last look at the brokers found wrong
@@ -130,9 +133,13 @@ class ClusterQuery:
                 self.planning = True
                 self._query = self._started()
                 self._watch(self._query)
-            except (PySparkException, Py4JError) as error:
+            except (PySparkException, Py4JError, OSError) as error:
                 self._fail(str(error))
             if self._stopping.is_set():
+                break
+            if is_gone(self._session):
+                self.lost = True
+                log.error("Spark has ended", cluster=self._settings.cluster)
                 break
             failures = 1 if time.monotonic() - began > _STEADY_S else failures + 1
             wait_s = BACK_OFF_S[min(failures, len(BACK_OFF_S)) - 1]
@@ -171,7 +178,13 @@ class ClusterQuery:
         return self._session.readStream.format(name).load()
 
     def _take(self, frame: DataFrame, batch: int) -> None:
-        table = frame.toArrow()
+        try:
+            table = frame.toArrow()
+        except (PySparkException, Py4JError):
+            if self._stopping.is_set():
+                # the trigger was cut off; the next start repeats it
+                return
+            raise
         rows = zip(*(table.column(name).to_pylist() for name in ("bucket", "kind", "payload")), strict=True)
         counts = self._on_batch(batch, list(rows))
         self._look_error = counts.error

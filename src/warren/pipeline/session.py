@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from warren.pipeline.runtime import environment, java_options
@@ -63,12 +64,25 @@ def spark_session(settings: Spark) -> SparkSession:
     builder = SparkSession.builder.appName("warren").master(settings.master)
     for key, value in (DEFAULTS | java | local | settings.conf).items():
         builder = builder.config(key, value)
-    directory = Path(settings.checkpoint_dir)
-    directory.mkdir(parents=True, exist_ok=True)
-    with _output_to(directory / "spark.log"):
+    log = log_path(settings)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with _output_to(log):
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def log_path(settings: Spark) -> Path:
+    """The file that takes what Spark has to say."""
+    return Path(settings.checkpoint_dir, "spark.log")
+
+
+def is_gone(session: SparkSession) -> bool:
+    """Whether Spark ended by itself, for example for want of memory."""
+    try:
+        return bool(session.sparkContext._jsc.sc().isStopped())
+    except (Py4JError, OSError):
+        return True
 
 
 def cores(session: SparkSession) -> int:
