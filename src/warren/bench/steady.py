@@ -21,6 +21,9 @@ TRIGGER_P95_S: Final = 1.5
 VISIBLE_P99_S: Final = 4.0
 MEMORY_GIB: Final = 1.6
 _SAMPLE_S: Final = 1.0
+# snapshots without which nothing can be said, and how much longer to wait for them
+_FEWEST: Final = 3
+_LONGER_S: Final = 60.0
 # a phase with a smaller share of the trigger is in the JSON only
 _WORTH_TELLING: Final = 0.05
 
@@ -71,7 +74,7 @@ def _figures(found: dict[str, Any]) -> list[Figure]:
         *phases(found),
         Figure("commit to snapshot p50", visible["p50"] / 1000, "s"),
         Figure("commit to snapshot p99", visible["p99"] / 1000, "s", VISIBLE_P99_S),
-        Figure("commits seen", visible["count"] / found["seconds"], "per s"),
+        Figure("commits seen, the newest of each window", visible["count"] / found["seconds"], "per s"),
         Figure("processor", found["cores"], "cores"),
         Figure("memory of all processes, peak", memory["peak"] / GIB, "GiB", MEMORY_GIB),
         Figure("memory with the first replay, peak", memory["peak_since_start"] / GIB, "GiB"),
@@ -111,21 +114,32 @@ def caught_up(subject: Child, plan: SteadyPlan, tell: Tell) -> float:
 
 
 def observed(subject: Child, sampler: Sampler, step: str, seconds: float, tell: Tell) -> dict[str, Any]:
-    """What happens in the next seconds."""
+    """What happens in the next seconds, or until there were some snapshots."""
     begin = time.time()
     wait(step, seconds, tell)
+    while _snapshots(subject, begin) < _FEWEST and time.time() - begin < seconds + _LONGER_S:
+        time.sleep(1)
     end = time.time()
     samples = sampler.between(begin, end)
     subject.ask("measured", begin=begin, end=end)
     found = subject.hear("measured")
     if not found["trigger_ms"] or not found["visible_ms"]:
-        raise BenchError(f"in {seconds:.0f} s no trigger ended or no commit was seen: measure for longer")
+        raise BenchError(
+            f"in {seconds:.0f} s there were {found['trigger_ms'].get('count', 0)} triggers and "
+            f"{found['snapshots']} snapshots, which showed {found['visible_ms'].get('count', 0)} commits: "
+            "measure for longer, or on a machine with less to do"
+        )
     return found | {
         "seconds": end - begin,
         "cores": cores_used(samples),
         "memory": {"peak": peak(samples), "typical": typical(samples)},
         "processes": max((each.processes for each in samples), default=0),
     }
+
+
+def _snapshots(subject: Child, begin: float) -> int:
+    subject.ask("sights", begin=begin, end=time.time())
+    return len(subject.hear("sights")["at"])
 
 
 def wait(step: str, seconds: float, tell: Tell) -> None:
