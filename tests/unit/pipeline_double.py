@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row
 
+from warren.cluster.framing import framed as heads_framed
 from warren.cluster.source import Look
-from warren.cluster.source import framed as heads_framed
 from warren.cluster.survey import Survey
 from warren.consumer.framing import framed as commits_framed
 from warren.kafka.batch import RawRecords, decode

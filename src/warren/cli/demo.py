@@ -78,7 +78,7 @@ def _picture(stage: Stage, scenes: list[Scene], passed: float) -> RenderableType
     foot = Text(f"\n {url}/v3/kafka/{CLUSTER}/consumer", style="cyan")
     foot.append(f"\n {url}/v3/kafka/{CLUSTER}/consumer/recommender/lag", style="cyan")
     foot.append(
-        f"\n {passed:.0f} s · trigger {progress.triggers}, {progress.trigger_ms} ms · Ctrl-C stops",
+        f"\n {passed:.0f} s · trigger {progress.triggers}, {progress.trigger_ms} ms · Ctrl-C stops\n",
         style="dim",
     )
     if progress.error:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from warren.storage.bucket import Request
+from warren.storage.request import Request
 
 
 class Requests:

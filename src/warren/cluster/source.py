@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
-import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from warren.clock import now_ms
 from warren.cluster.requests import Requests
-from warren.cluster.survey import Survey, Surveyor
-from warren.kafka.brokers import Brokers, now_ms
 from warren.kafka.login import Property
-from warren.storage import frames
+from warren.storage.row import ROW
 
-# nothing that the brokers do, or do not, holds a trigger up for longer than this
-SURVEY_TIMEOUT_S: Final = 5.0
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +43,7 @@ class BrokerOffsets(DataSource):
         return "broker_offsets"
 
     def schema(self) -> str:
-        return frames.ROW
+        return ROW
 
     def streamReader(self, schema: Any) -> HeadsReader:  # noqa: N802 (Spark's names)
         return HeadsReader(self.settings)
@@ -91,54 +87,12 @@ class HeadsReader(DataSourceStreamReader):
         return [Look(end["sampled"] != start["sampled"], full, requests)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        # tasks alone need this; Spark's planning processes load the rest of the module in half the time
+        from warren.cluster.framing import framed, kept_surveyor  # noqa: PLC0415
+
         settings = self._settings
         surveyor = kept_surveyor(tuple(sorted(settings.client.items())), settings.topic_refresh_ms)
         yield framed(surveyor.survey(now_ms()), cast("Look", partition))
 
     def commit(self, end: dict[str, Any]) -> None:
         Requests(self._settings.requests).forget(end["request"])
-
-
-@lru_cache(maxsize=8)
-def kept_surveyor(client: tuple[tuple[str, Property], ...], topic_refresh_ms: int) -> Surveyor:
-    """The surveyor of a cluster, kept between triggers in the worker process that Spark reuses."""
-    return Surveyor(Brokers(dict(client)), topic_refresh_ms, SURVEY_TIMEOUT_S)
-
-
-def framed(survey: Survey, look: Look) -> pa.RecordBatch:
-    """The survey as rows, one for each bucket: a bucket with no topic partition must know that, too."""
-    words = {
-        "at_ms": str(survey.at_ms),
-        "complete": str(int(survey.complete)),
-        "sample": str(int(look.sample)),
-        "full": str(int(look.full)),
-    }
-    bucket = frames.bucket_of(survey.topic, survey.partition)
-    columns = {
-        "topic": survey.topic,
-        "partition": survey.partition,
-        "topic_id": survey.topic_id,
-        "head": survey.head,
-        "tail": survey.tail,
-    }
-    batch = pa.record_batch(columns)
-    kinds, buckets, payloads = [], [], []
-    everywhere = range(frames.WINDOW_BUCKETS + frames.OWNER_BUCKETS)
-    for number in everywhere:
-        share = batch.take(pa.array(np.flatnonzero(bucket == number)))
-        # what is wrong is said once
-        said = words | ({"error": survey.error} if number == frames.WINDOW_BUCKETS else {})
-        buckets.append(number)
-        kinds.append(frames.HEADS)
-        payloads.append(frames.pack(dict(zip(share.schema.names, share.columns, strict=True)), said))
-    if look.requests is not None:
-        buckets += everywhere
-        kinds += [frames.REQUESTS] * len(everywhere)
-        payloads += [look.requests] * len(everywhere)
-    return pa.record_batch(
-        {
-            "bucket": pa.array(buckets, pa.int32()),
-            "kind": pa.array(kinds, pa.string()),
-            "payload": pa.array(payloads, pa.binary()),
-        }
-    )

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from warren.clock import now_ms
 from warren.consumer.plan import Range
 from warren.errors import WarrenError
 from warren.kafka.batch import RawRecords
-from warren.kafka.brokers import SILENT, now_ms
+from warren.kafka.brokers import SILENT
 from warren.kafka.login import Property, with_login
 
 # records that are decoded and cut together: the more, the more of them a newer commit makes superfluous

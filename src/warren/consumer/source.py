@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
+from warren.clock import now_ms
 from warren.consumer import plan
-from warren.consumer.drain import Drain
-from warren.consumer.framing import framed
 from warren.consumer.plan import LogEnds, Position, Range
-from warren.kafka.batch import decode
-from warren.kafka.brokers import EARLIEST, LATEST, Brokers, Limit, Topic, UnreachableError, now_ms
+from warren.kafka.brokers import EARLIEST, LATEST, Brokers, Limit, Topic, UnreachableError
 from warren.kafka.login import Property
-from warren.storage import frames
-from warren.storage.memory import give_back
+from warren.storage.row import ROW
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # how long the planner waits for the brokers before it lets the trigger go on without news
 PLAN_TIMEOUT_S: Final = 5.0
@@ -69,7 +67,7 @@ class ConsumerOffsets(DataSource):
         return "consumer_offsets"
 
     def schema(self) -> str:
-        return frames.ROW
+        return ROW
 
     def streamReader(self, schema: Any) -> OffsetsReader:  # noqa: N802 (Spark's names)
         return OffsetsReader(self.settings)
@@ -113,14 +111,10 @@ class OffsetsReader(DataSourceStreamReader):
         return [Hand(hand, after_ms, last.at_ms) for hand in hands]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        hand = cast("Hand", partition)
-        settings = self._settings
-        drain = kept_drain(tuple(sorted(settings.client.items())), settings.topic)
-        accepts = lru_cache(maxsize=None)(settings.groups.accepts)
-        for records in drain.records(hand.ranges):
-            decoded = decode(records, accepts)
-            yield framed(decoded, settings.per_key, hand.after_ms, hand.before_ms, len(records))
-        give_back()
+        # tasks alone need this; Spark's planning processes load the rest of the module in half the time
+        from warren.consumer import reading  # noqa: PLC0415
+
+        yield from reading.read(self._settings, cast("Hand", partition))
 
     def _ends(self, *, first: bool = False) -> LogEnds:
         """First and next offset of every partition; a partition without an answer is left for the next trigger."""
@@ -144,9 +138,3 @@ class OffsetsReader(DataSourceStreamReader):
             now_ms(),
             topic.topic_id,
         )
-
-
-@lru_cache(maxsize=8)
-def kept_drain(client: tuple[tuple[str, Property], ...], topic: str) -> Drain:
-    """The drain of a topic, kept between triggers in the worker process that Spark reuses."""
-    return Drain(dict(client), topic)

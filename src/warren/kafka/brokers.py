@@ -145,8 +145,3 @@ class _Silent:
 
 
 SILENT: Final = _Silent()
-
-
-def now_ms() -> int:
-    """Our clock."""
-    return time.time_ns() // 1_000_000

@@ -8,12 +8,12 @@ from __future__ import annotations
 import pyspark.worker
 from pyspark.daemon import manager
 
-import warren.cluster.source
-import warren.consumer.source
+import warren.cluster.framing
+import warren.consumer.reading
 import warren.storage.operator
 
 # for the forks
-LOADED = (pyspark.worker, warren.cluster.source, warren.consumer.source, warren.storage.operator)
+LOADED = (pyspark.worker, warren.cluster.framing, warren.consumer.reading, warren.storage.operator)
 
 if __name__ == "__main__":
     manager()

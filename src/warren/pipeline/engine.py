@@ -7,17 +7,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from warren.clock import now_ms
 from warren.cluster.requests import Requests
 from warren.cluster.source import HeadsSettings
 from warren.config.sections import GroupLists, KafkaConsumer
 from warren.consumer.source import GroupFilter, OffsetsSettings
-from warren.kafka.brokers import now_ms
 from warren.kafka.client import client_properties
 from warren.pipeline import planners
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session
 from warren.snapshot.read_model import Counts, ReadModel, RuleSettings
-from warren.storage.bucket import Request, WindowSettings
+from warren.storage.bucket import WindowSettings
+from warren.storage.request import Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable

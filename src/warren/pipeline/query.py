@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,8 +20,8 @@ from pyspark.errors import PySparkException
 from warren.cluster.source import BrokerOffsets
 from warren.consumer.source import ConsumerOffsets
 from warren.pipeline.session import is_gone
-from warren.storage import frames
 from warren.storage.operator import WindowOperator
+from warren.storage.row import ROW
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,7 +86,7 @@ def bucketed(commits: list[DataFrame], heads: DataFrame) -> DataFrame:
 
 def with_windows(frame: DataFrame, window: WindowSettings) -> DataFrame:
     """The frames that the readers get: windows that changed, heads, owners."""
-    return frame.groupBy("bucket").transformWithState(WindowOperator(window), frames.ROW, "Update", "None")
+    return frame.groupBy("bucket").transformWithState(WindowOperator(window), ROW, "Update", "None")
 
 
 class ClusterQuery:
@@ -154,11 +155,13 @@ class ClusterQuery:
 
     def _started(self) -> StreamingQuery:
         settings, session = self._settings, self._session
-        heads = self._stream(BrokerOffsets, settings.heads, "heads")
-        commits = [
-            self._stream(ConsumerOffsets, each, f"commits_{number}")
-            for number, each in enumerate(settings.offsets)
+        sources: list[tuple[type[Any], Any, str]] = [(BrokerOffsets, settings.heads, "heads")]
+        sources += [
+            (ConsumerOffsets, each, f"commits_{number}") for number, each in enumerate(settings.offsets)
         ]
+        # each takes a Python process of Spark's a second: side by side
+        with ThreadPoolExecutor(len(sources)) as pool:
+            heads, *commits = pool.map(lambda each: self._stream(*each), sources)
         windows = with_windows(bucketed(commits, heads), settings.window)
         writer = (
             windows.writeStream.outputMode("update")

@@ -19,7 +19,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from warren.config.sections import Spark
 from warren.pipeline.runtime import environment
 from warren.pipeline.session import JAVA_OPTIONS, spark_session
-from warren.storage import frames
+from warren.storage.row import ROW
 
 
 class Nothing(DataSource):
@@ -30,7 +30,7 @@ class Nothing(DataSource):
         return "nothing"
 
     def schema(self) -> str:
-        return frames.ROW
+        return ROW
 
     def streamReader(self, schema: Any) -> Silence:  # noqa: N802 (Spark's name)
         return Silence()
@@ -86,7 +86,7 @@ def rehearse(archive: Path) -> None:
         session.dataSource.register(Nothing)
         stream = session.readStream.format("nothing").load()
         stream = stream.unionByName(session.readStream.format("nothing").load())
-        echoed = stream.groupBy("bucket").transformWithState(Echo(), frames.ROW, "Update", "None")
+        echoed = stream.groupBy("bucket").transformWithState(Echo(), ROW, "Update", "None")
         query = (
             echoed.writeStream.foreachBatch(take)
             .outputMode("update")

@@ -43,9 +43,10 @@ DEFAULTS: Final = {
     "spark.sql.streaming.minBatchesToRetain": "4",
     "spark.sql.streaming.numRecentProgressUpdates": "4",
     "spark.sql.adaptive.enabled": "false",
+    # a checkpoint on a local disk goes without checksum files, each of which costs a process that sets its mode
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "org.apache.hadoop.fs.local.RawLocalFs",
     # the rows are few and fat: code made for them would take longer to compile than it ever saves
     "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.python.daemon.module": "warren.pipeline.daemon",
     # the readers' workers would have another environment than the operator's, and so be others
     "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from warren.storage.bucket import Request
+    from warren.storage.request import Request
 
     Ints = NDArray[np.int64]
     Indices = NDArray[np.int32]

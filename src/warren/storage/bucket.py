@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from warren.storage import frames, heads, windows
 from warren.storage.heads import Heads
+from warren.storage.request import Request
 from warren.storage.windows import EMPTY, FIELDS, UNKNOWN, Commits, Ints, Mask, Windows
 
 if TYPE_CHECKING:
@@ -116,14 +117,6 @@ class CommitsSeen:
 
 
 _COMMIT_ARRAYS: Final = ("partition", "offset", "timestamp", "observed_at", "order", "deleted")
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A wish of the API: forget a group, or one topic of it."""
-
-    group: str
-    topic: str | None = None
 
 
 @dataclass(slots=True)

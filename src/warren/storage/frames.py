@@ -17,8 +17,6 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-ROW: Final = "bucket int, kind string, payload binary"
-
 # many enough to spread one million windows over the cores of a cluster, few enough to be cheap when idle
 WINDOW_BUCKETS: Final = 64
 OWNER_BUCKETS: Final = 4

@@ -14,10 +14,11 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from warren.kafka.groups import GroupRecord
 from warren.storage import bucket as core
 from warren.storage import frames, heads
-from warren.storage.bucket import Bucket, CommitsSeen, HeadsSeen, Request, WindowSettings
+from warren.storage.bucket import Bucket, CommitsSeen, HeadsSeen, WindowSettings
 from warren.storage.journal import Journal
 from warren.storage.memory import give_back
 from warren.storage.owners import OwnerBook
+from warren.storage.request import Request
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle

@@ -14,13 +14,14 @@ from tests.conftest import OFFSETS_PARTITIONS
 from tests.integration.pipeline.hands import BlackHole, Hands, client_of
 from tests.processes import eventually
 
+from warren.clock import now_ms
 from warren.cluster.survey import Survey, Surveyor
 from warren.consumer.drain import Drain
 from warren.consumer.plan import Range
 from warren.consumer.source import GroupFilter, OffsetsReader, OffsetsSettings
 from warren.demo.broker import HOST, Broker
 from warren.demo.ports import free_port
-from warren.kafka.brokers import Brokers, now_ms
+from warren.kafka.brokers import Brokers
 from warren.storage.windows import UNKNOWN
 
 TIMEOUT_S = 5.0

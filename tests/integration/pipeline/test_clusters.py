@@ -22,7 +22,7 @@ from tests.integration.pipeline.hands import (
 )
 from tests.processes import eventually
 
-from warren.cluster.source import SURVEY_TIMEOUT_S
+from warren.cluster.framing import SURVEY_TIMEOUT_S
 from warren.config.kinds import Secret
 from warren.config.sections import ClientProfile, KafkaConsumer, Sasl, Tls
 from warren.demo.broker import Broker

@@ -30,8 +30,8 @@ from warren.demo.broker import Broker
 from warren.pipeline import query
 from warren.pipeline.engine import Engine
 from warren.snapshot.view import ClusterView
-from warren.storage.bucket import Request
 from warren.storage.operator import WindowOperator
+from warren.storage.request import Request
 
 RAW, DATA = "restart-offsets", "restart-data"
 CLUSTERS = ("up", "down")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from warren.cluster.requests import Requests
-from warren.storage.bucket import Request
+from warren.storage.request import Request
 
 
 def groups(found: bytes | None) -> list[str]:

@@ -12,8 +12,8 @@ from pydantic import SecretStr
 from warren.config import Settings, load
 from warren.config.sections import ClientProfile, Iam, Sasl, Tls
 from warren.kafka.client import UnknownProfileError, client_properties
-from warren.kafka.login import with_login
 from warren.kafka.iam import TokenSource
+from warren.kafka.login import with_login
 
 SERVERS = ("a:9092", "b:9092")
 PLAIN = Sasl(username="u", password=SecretStr("p"))

@@ -17,8 +17,8 @@ from warren.kafka.codec import encode
 from warren.snapshot.model import Entry
 from warren.snapshot.view import ClusterView
 from warren.storage import frames
-from warren.storage.bucket import Request
 from warren.storage.journal import StateVersionError
+from warren.storage.request import Request
 
 HEADS = {("orders", 0): 100, ("orders", 1): 50, ("orders", 2): 7, ("clicks", 0): 10}
 

@@ -11,7 +11,8 @@ import pytest
 
 from warren.storage import bucket as core
 from warren.storage import frames
-from warren.storage.bucket import Bucket, CommitsSeen, HeadsSeen, Request, WindowSettings
+from warren.storage.bucket import Bucket, CommitsSeen, HeadsSeen, WindowSettings
+from warren.storage.request import Request
 from warren.storage.windows import EMPTY, UNKNOWN
 
 SETTINGS = WindowSettings(intervals=4, min_distance_ms=0, expire_ms=100_000, refresh_ms=1_000)

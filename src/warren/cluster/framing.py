@@ -1,0 +1,65 @@
+"""A look at the brokers as frames: what the tasks of `broker_offsets` do."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+
+from warren.cluster.survey import Survey, Surveyor
+from warren.kafka.brokers import Brokers
+from warren.storage import frames
+
+if TYPE_CHECKING:
+    from warren.cluster.source import Look
+    from warren.kafka.login import Property
+
+# nothing that the brokers do, or do not, holds a trigger up for longer than this
+SURVEY_TIMEOUT_S: Final = 5.0
+
+
+@lru_cache(maxsize=8)
+def kept_surveyor(client: tuple[tuple[str, Property], ...], topic_refresh_ms: int) -> Surveyor:
+    """The surveyor of a cluster, kept between triggers in the worker process that Spark reuses."""
+    return Surveyor(Brokers(dict(client)), topic_refresh_ms, SURVEY_TIMEOUT_S)
+
+
+def framed(survey: Survey, look: Look) -> pa.RecordBatch:
+    """The survey as rows, one for each bucket: a bucket with no topic partition must know that, too."""
+    words = {
+        "at_ms": str(survey.at_ms),
+        "complete": str(int(survey.complete)),
+        "sample": str(int(look.sample)),
+        "full": str(int(look.full)),
+    }
+    bucket = frames.bucket_of(survey.topic, survey.partition)
+    columns = {
+        "topic": survey.topic,
+        "partition": survey.partition,
+        "topic_id": survey.topic_id,
+        "head": survey.head,
+        "tail": survey.tail,
+    }
+    batch = pa.record_batch(columns)
+    kinds, buckets, payloads = [], [], []
+    everywhere = range(frames.WINDOW_BUCKETS + frames.OWNER_BUCKETS)
+    for number in everywhere:
+        share = batch.take(pa.array(np.flatnonzero(bucket == number)))
+        # what is wrong is said once
+        said = words | ({"error": survey.error} if number == frames.WINDOW_BUCKETS else {})
+        buckets.append(number)
+        kinds.append(frames.HEADS)
+        payloads.append(frames.pack(dict(zip(share.schema.names, share.columns, strict=True)), said))
+    if look.requests is not None:
+        buckets += everywhere
+        kinds += [frames.REQUESTS] * len(everywhere)
+        payloads += [look.requests] * len(everywhere)
+    return pa.record_batch(
+        {
+            "bucket": pa.array(buckets, pa.int32()),
+            "kind": pa.array(kinds, pa.string()),
+            "payload": pa.array(payloads, pa.binary()),
+        }
+    )

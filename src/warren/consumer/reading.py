@@ -1,0 +1,34 @@
+"""Records of a range as frames: what the tasks of `consumer_offsets` do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from warren.consumer.drain import Drain
+from warren.consumer.framing import framed
+from warren.kafka.batch import decode
+from warren.storage.memory import give_back
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from warren.consumer.source import Hand, OffsetsSettings
+    from warren.kafka.login import Property
+
+
+def read(settings: OffsetsSettings, hand: Hand) -> Iterator[pa.RecordBatch]:
+    """Everything in the hand, decoded, cut and dealt to buckets."""
+    drain = kept_drain(tuple(sorted(settings.client.items())), settings.topic)
+    accepts = lru_cache(maxsize=None)(settings.groups.accepts)
+    for records in drain.records(hand.ranges):
+        decoded = decode(records, accepts)
+        yield framed(decoded, settings.per_key, hand.after_ms, hand.before_ms, len(records))
+    give_back()
+
+
+@lru_cache(maxsize=8)
+def kept_drain(client: tuple[tuple[str, Property], ...], topic: str) -> Drain:
+    """The drain of a topic, kept between triggers in the worker process that Spark reuses."""
+    return Drain(dict(client), topic)

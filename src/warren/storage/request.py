@@ -1,0 +1,13 @@
+"""A wish of the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Forget a group, or one topic of it."""
+
+    group: str
+    topic: str | None = None
