@@ -80,6 +80,8 @@ class Guard:
         elif role is Role.NOTHING:
             return CREDENTIALS_NEEDED
         scope[ROLE] = role
+        # nobody inside needs the secret any more, and what is not there cannot be logged
+        scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
         return None
 
     def _malformed(self, scope: Scope, client: Client) -> Reply | None:

@@ -166,7 +166,7 @@ def test_pages_beyond_learn_the_role_and_are_behind_the_door_too() -> None:
     seen: list[Any] = []
 
     async def beyond(scope: Any, receive: Any, send: Any) -> None:
-        seen.append(scope[ROLE])
+        seen.append((scope[ROLE], scope["headers"]))
         await send({"type": "http.response.start", "status": 204, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
@@ -174,7 +174,8 @@ def test_pages_beyond_learn_the_role_and_are_behind_the_door_too() -> None:
     guard = Guard(TOKENS, app)
     assert ask(guard, "/pages", role=None).status == 401
     assert ask(guard, "/pages", method="POST", headers=bearer("r34d"), role=None).status == 204
-    assert seen == [Role.READ]
+    # the role, and not the secret that it was given for
+    assert seen == [(Role.READ, [])]
 
 
 def test_a_socket_without_credentials_is_closed() -> None:
