@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from warren.demo import jars
-from warren.demo.java import find_java
+from warren.java import find_java
 
 # Kafka logs through SLF4J 1.7 and leaves the binding to whoever runs it
 LOGGING: Final = ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3")

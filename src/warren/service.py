@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+import structlog
+
+from warren.config.unserved import unserved
 from warren.httpserver import Server
 from warren.pipeline.engine import Engine
 
@@ -12,11 +15,14 @@ if TYPE_CHECKING:
 
     from warren.config import Settings
 
+log = structlog.get_logger("warren")
+
 
 class Service:
     """A context manager: inside it Warren runs. The servers come first, so that they can say that it is starting."""
 
     def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self.engine = Engine(settings)
         self._server = Server(settings, self.engine)
 
@@ -26,6 +32,8 @@ class Service:
         return self._server.urls
 
     def __enter__(self) -> Self:
+        for sentence in unserved(self._settings):
+            log.warning("not served yet", module=sentence)
         self._server.start()
         try:
             self.engine.start()

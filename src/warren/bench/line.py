@@ -117,10 +117,13 @@ class Child:
             raise BenchError(f"{self._module} has ended: {self._last_words()}") from None
 
     def _listen(self) -> None:
-        if self._process.stdout is not None:
-            for line in self._process.stdout:
-                self._said.put(json.loads(line))
-        self._said.put(None)
+        try:
+            if self._process.stdout is not None:
+                for line in self._process.stdout:
+                    self._said.put(json.loads(line))
+        finally:
+            # also when what comes is no JSON: nobody shall wait for more
+            self._said.put(None)
 
     def _offspring(self) -> list[psutil.Process]:
         try:

@@ -13,7 +13,7 @@ import psutil
 
 import warren
 from warren.demo.jars import read_lock
-from warren.demo.java import find_java
+from warren.java import find_java
 
 _PACKAGES: Final = ("pyspark", "pyarrow", "numpy", "confluent-kafka", "uvicorn", "uvloop")
 

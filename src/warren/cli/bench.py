@@ -232,8 +232,9 @@ def bench(
 
 def _present(benches: list[Callable[[Tell], Report]], results: Path, *, as_json: bool, check: bool) -> None:
     """Run them one after the other, show what each found, and leave it in files."""
-    # a service manager's stop is the same as a person's Ctrl-C
-    signal.signal(signal.SIGTERM, _interrupt)
+    # a service manager's stop is the same as a person's Ctrl-C, which a shell may have told us to ignore
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     console = Console()
     reports = []
     try:

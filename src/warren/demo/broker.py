@@ -28,10 +28,10 @@ from warren.demo.certificates import Certificates, ensure_certificates
 from warren.demo.claim import claim
 from warren.demo.credentials import Credentials
 from warren.demo.jars import ensure_jars, read_lock
-from warren.demo.java import Java, find_java
 from warren.demo.ports import free_port, is_free
 from warren.demo.server_settings import SINGLE_NODE, listener_settings, log4j, properties, security_protocol
 from warren.errors import WarrenError
+from warren.java import Java, find_java
 
 HOST: Final = "127.0.0.1"
 STARTED: Final = "Kafka Server started"

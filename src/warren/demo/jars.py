@@ -19,9 +19,9 @@ from xml.sax.saxutils import quoteattr
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from warren.demo.cache import cache_directory, locked
-from warren.demo.java import Java, find_java
+from warren.cache import cache_directory, locked
 from warren.errors import WarrenError
+from warren.java import Java, find_java
 
 KAFKA_LOCK: Final = Path(__file__).with_name("kafka-4.1.1.lock")
 

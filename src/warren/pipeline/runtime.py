@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import pyspark
 
-from warren.demo.cache import cache_directory, locked
-from warren.demo.java import find_java
+from warren.cache import cache_directory, locked
+from warren.java import find_java
 
 # what a home must have; not `python`, where the zips are
 _PARTS: Final = ("bin", "jars", "sbin")

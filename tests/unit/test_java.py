@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from warren.demo.java import JavaError, find_java
+from warren.java import JavaError, find_java
 
 
 def fake_java(home: Path, answer: str) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from warren.demo.cache import cache_directory, locked
+from warren.cache import cache_directory, locked
 
 
 @dataclass(frozen=True)

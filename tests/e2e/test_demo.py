@@ -1,0 +1,58 @@
+"""The demo from the outside, as a person starts and stops it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+from tests.processes import alive, eventually
+
+from warren.demo.groups import CAST
+
+WARREN = [sys.executable, "-m", "warren.cli.main"]
+# a machine that does other things too
+PATIENCE_S = 240.0
+
+
+def test_every_group_ends_in_the_status_that_it_was_made_for() -> None:
+    ended = subprocess.run(
+        [*WARREN, "demo", "--check", "--port", "0"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        env=_wide(),
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "Every group has the status that it was made for" in ended.stdout
+    for actor in CAST:
+        assert actor.name in ended.stdout
+    assert "Traceback" not in ended.stdout + ended.stderr
+
+
+def test_ctrl_c_ends_everything_within_ten_seconds(tmp_path: Path) -> None:
+    with (tmp_path / "output").open("wb") as output:
+        demo = subprocess.Popen(
+            [*WARREN, "demo", "--port", "0"], stdout=output, stderr=subprocess.STDOUT, env=_wide()
+        )
+    shown = tmp_path / "output"
+    assert eventually(lambda: b"http://127.0.0.1:" in shown.read_bytes(), PATIENCE_S), shown.read_text()
+    started = psutil.Process(demo.pid).children(recursive=True)
+    assert any("java" in each.name() for each in started)
+    asked = time.monotonic()
+    demo.send_signal(signal.SIGINT)
+    demo.wait(timeout=60)
+    # the promise is 10 s; a machine that runs other tests at the same time gets some more
+    assert time.monotonic() - asked < 20
+    assert demo.returncode == 0
+    assert eventually(lambda: not any(alive(each.pid) for each in started), 10)
+    assert "Traceback" not in shown.read_text()
+
+
+def _wide() -> dict[str, str]:
+    return os.environ | {"COLUMNS": "160", "PYTHONUNBUFFERED": "1"}

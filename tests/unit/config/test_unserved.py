@@ -1,0 +1,39 @@
+"""What is understood and not done yet is said, module by module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from warren.config import load
+from warren.config.unserved import unserved
+
+TEXT = """
+[cluster.local]
+servers = ["localhost:9092"]
+
+[consumer.local]
+class-name = "kafka"
+cluster = "local"
+servers = ["localhost:9092"]
+
+[consumer.old]
+class-name = "kafka_zk"
+cluster = "local"
+servers = ["localhost:2181"]
+
+[notifier.nobody]
+class-name = "null"
+
+[sink.history]
+class-name = "parquet"
+path = "history"
+"""
+
+
+def test_each_module_that_is_not_served_is_named(tmp_path: Path) -> None:
+    (tmp_path / "burrow.toml").write_text(TEXT)
+    assert [sentence.split(":")[0] for sentence in unserved(load(tmp_path, {}))] == [
+        "consumer.old",
+        "notifier.nobody",
+        "sink.history",
+    ]
