@@ -117,9 +117,10 @@ def test_after_an_interrupt_nothing_is_left(tmp_path: Path) -> None:
             # the broker's and Spark's
             return sum(each.is_running() and each.name() == "java" for each in offspring.values()) >= 2
 
-        assert eventually(java_runs, within_s=90)
+        started = eventually(java_runs, within_s=150)
         running.send_signal(signal.SIGINT)
-        _, said = running.communicate(timeout=60)
+        _, said = running.communicate(timeout=90)
+    assert started
     assert running.returncode == 1
     assert "Stopped." in said
     assert eventually(lambda: not any(alive(pid) for pid in offspring), within_s=20)
