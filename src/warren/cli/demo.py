@@ -55,6 +55,7 @@ def demo(
     with console.status("Starting Kafka, its traffic and Spark …"):
         stage = Stage(port, seed)
         stage.__enter__()
+    console.print(f"Warren answers on {stage.url}/v3/kafka/{CLUSTER}/consumer")
     began = time.monotonic()
     try:
         with Live(console=console, auto_refresh=False, screen=False) as live:

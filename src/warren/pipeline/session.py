@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -67,7 +69,7 @@ def spark_session(settings: Spark) -> SparkSession:
         builder = builder.config(key, value)
     log = log_path(settings)
     log.parent.mkdir(parents=True, exist_ok=True)
-    with _output_to(log):
+    with _output_to(log), _own_signals():
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return session
@@ -89,6 +91,17 @@ def is_gone(session: SparkSession) -> bool:
 def cores(session: SparkSession) -> int:
     """Tasks that can run at the same time."""
     return int(session.sparkContext.defaultParallelism)
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """What Ctrl-C does is for the command to say; PySpark would put its own answer in place."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

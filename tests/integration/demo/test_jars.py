@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from warren.demo.cache import cache_directory
+from warren.cache import cache_directory
 from warren.demo.jars import SETTINGS_VARIABLE, Jar, JarError, ensure_jars, read_lock
-from warren.demo.java import find_java
+from warren.java import find_java
 
 # small ones
 NAMES = {"slf4j-api", "jopt-simple", "jspecify"}
@@ -99,7 +99,7 @@ def test_a_jar_that_cannot_be_had_is_named(mirror: Path, jars: tuple[Jar, ...], 
 
 FETCH = """
 from warren.demo.jars import ensure_jars, read_lock
-from warren.demo.java import find_java
+from warren.java import find_java
 ensure_jars(find_java(), [jar for jar in read_lock() if jar.name in {names!r}])
 """
 

@@ -230,8 +230,11 @@ def test_only_so_many_streams_and_room_again_when_one_has_gone(monkeypatch: pyte
                 return response.status_code
 
         with client.stream("GET", url, headers=headers) as response:
-            next_event(response.iter_lines())
+            # held: the connection ends with its iterator
+            lines = response.iter_lines()
+            next_event(lines)
             assert status() == 503
+            lines.close()
         assert eventually(lambda: status() == 200, 10)
 
 

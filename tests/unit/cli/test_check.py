@@ -332,6 +332,7 @@ def test_json(tmp_path: Path) -> None:
                 "line": 8,
             }
         ],
+        "not_yet": [],
         "connections": [],
     }
 
