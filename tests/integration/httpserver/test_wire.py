@@ -234,7 +234,6 @@ def test_only_so_many_streams_and_room_again_when_one_has_gone(monkeypatch: pyte
             lines = response.iter_lines()
             next_event(lines)
             assert status() == 503
-            lines.close()
         assert eventually(lambda: status() == 200, 10)
 
 
