@@ -15,6 +15,10 @@ import psutil
 import pytest
 from tests.processes import alive, eventually
 
+# a minute at most on a machine with nothing else to do
+LIMIT_S = 580
+pytestmark = pytest.mark.timeout(600)
+
 SIZES = ("--partitions", "5", "--offsets-partitions", "2")
 SHORT = ("--warm-up", "1", "--seconds", "5")
 # each window commits every 20 s, so that no snapshot shows two commits of one
@@ -71,7 +75,7 @@ def test_a_benchmark_runs_tells_and_leaves_a_report_only(case: Case, tmp_path: P
     results = tmp_path / "results"
     command = _command(case.name, *case.arguments, "--results", str(results))
     done = subprocess.run(
-        command, env=_environment(tmp_path), capture_output=True, text=True, check=False, timeout=280
+        command, env=_environment(tmp_path), capture_output=True, text=True, check=False, timeout=LIMIT_S
     )
     assert done.returncode == 0, done.stderr
     (kept,) = results.glob("*.json")
@@ -92,7 +96,7 @@ def test_a_benchmark_runs_tells_and_leaves_a_report_only(case: Case, tmp_path: P
 def test_json_is_the_report_and_nothing_else(tmp_path: Path) -> None:
     command = _command("steady", *STEADY, "--json", "--results", str(tmp_path / "results"))
     done = subprocess.run(
-        command, env=_environment(tmp_path), capture_output=True, text=True, check=True, timeout=280
+        command, env=_environment(tmp_path), capture_output=True, text=True, check=True, timeout=LIMIT_S
     )
     report = json.loads(done.stdout)
     found = _figures(report)
