@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import structlog
 import typer
+from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -62,7 +63,7 @@ def demo(
             while not asked.wait(_REFRESH_S):
                 scenes = stage.scenes()
                 passed = time.monotonic() - began
-                live.update(_picture(stage, scenes, passed), refresh=True)
+                live.update(picture(stage, scenes, passed), refresh=True)
                 if check and (all(each.as_intended for each in scenes) or passed > CHECK_S):
                     break
     finally:
@@ -73,7 +74,8 @@ def demo(
         _verdict(console, scenes, passed)
 
 
-def _picture(stage: Stage, scenes: list[Scene], passed: float) -> RenderableType:
+def picture(stage: Stage, scenes: list[Scene], passed: float) -> RenderableType:
+    """The live table and where to look further."""
     url = stage.url
     progress = stage.service.engine.progress(CLUSTER)
     foot = Text(f"\n {url}/v3/kafka/{CLUSTER}/consumer", style="cyan")
@@ -88,7 +90,7 @@ def _picture(stage: Stage, scenes: list[Scene], passed: float) -> RenderableType
 
 
 def _table(scenes: list[Scene]) -> Table:
-    table = Table(title="Warren demo", title_justify="left", title_style="bold")
+    table = Table(title="Warren demo", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
     table.add_column("group", style="bold")
     table.add_column("what it does", style="dim", ratio=1)
     table.add_column("status")
