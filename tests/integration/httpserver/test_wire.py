@@ -104,7 +104,7 @@ FUZZED: dict[str, int] = {}
 
 @pytest.fixture(scope="module", autouse=True)
 def port() -> Iterator[int]:
-    with serving(httpserver={"a": local(timeout=5)}) as server:
+    with serving(httpserver={"a": local(timeout=60)}) as server:
         FUZZED["port"] = port_of(server.urls["a"])
         yield FUZZED["port"]
 
