@@ -6,6 +6,7 @@ of a trigger that failed, or of another machine, is never taken for the truth.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
@@ -37,7 +38,8 @@ def keep(token: str, parts: tuple[bytes, bytes], instead_of: str) -> None:
             (place / instead_of).unlink(missing_ok=True)
     except OSError:
         # a full disk makes the next trigger slower, nothing else
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink()
 
 
 def find(token: str) -> tuple[pa.Buffer, pa.Buffer] | None:
