@@ -25,7 +25,7 @@ from warren.pipeline.engine import Engine
 from warren.snapshot.view import ClusterView
 
 # long enough for a machine that does other things as well
-PATIENCE_S = 90.0
+PATIENCE_S = 120.0
 
 # key and value of a record
 Record = tuple[bytes | None, bytes | None]
@@ -202,10 +202,14 @@ def reading(cluster: str, broker: Broker, **more: Any) -> KafkaConsumer:
 
 
 @contextlib.contextmanager
-def running(settings: Settings) -> Iterator[Engine]:
+def running(settings: Settings, ready: Sequence[str] | None = None) -> Iterator[Engine]:
+    """A started engine; `ready`: the clusters that will have a view, unless all."""
     engine = Engine(settings)
     engine.start()
     try:
+        # Spark takes its time to start; what the tests wait for comes after that
+        for cluster in settings.cluster if ready is None else ready:
+            await_view(engine, cluster, lambda _: True, 2 * PATIENCE_S)
         yield engine
     finally:
         engine.stop()

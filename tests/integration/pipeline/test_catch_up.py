@@ -56,7 +56,9 @@ def engine(broker: Broker, hands: Hands, tmp_path_factory: pytest.TempPathFactor
         ),
     }
     directory = tmp_path_factory.mktemp("catch-up")
-    with running(pipeline_settings(directory, dict.fromkeys(consumers, broker), consumers)) as engine:
+    with running(
+        pipeline_settings(directory, dict.fromkeys(consumers, broker), consumers), ready=()
+    ) as engine:
         yield engine
 
 

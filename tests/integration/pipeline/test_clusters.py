@@ -87,7 +87,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
             sasl={"secure": sasl, "intruder": sasl.model_copy(update={"password": Secret("wrong")})},
         )
         hands = prepared(plain), prepared(secure)
-        yield Scene(stack.enter_context(running(settings)), late, *hands)
+        yield Scene(stack.enter_context(running(settings, ("plain", "secure"))), late, *hands)
 
 
 def has(wanted: list[int], view: ClusterView) -> bool:

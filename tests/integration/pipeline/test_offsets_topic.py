@@ -40,7 +40,7 @@ class Scene(NamedTuple):
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """A broker of our own, to be stopped; one offsets topic that retention has cut, one that is not there yet."""
-    with Broker(offsets_partitions=OFFSETS_PARTITIONS) as broker:
+    with Broker(offsets_partitions=OFFSETS_PARTITIONS, start_timeout_s=200) as broker:
         hands = Hands(broker)
         hands.make(DATA, 2)
         hands.fill(DATA, 100)

@@ -120,7 +120,7 @@ def test_state_of_another_format_is_refused_with_a_sentence(
 ) -> None:
     shutil.copytree(past.directory, tmp_path / "copy")
     monkeypatch.setattr(query, "WindowOperator", successor())
-    with running(moved(past.settings, tmp_path / "copy")) as engine:
+    with running(moved(past.settings, tmp_path / "copy"), ready=()) as engine:
         assert eventually(lambda: "format" in engine.progress("up").error, 90), engine.progress("up")
         assert engine.progress("up").error == (
             "The checkpoint holds windows in format 1, this version of Warren reads format 99: start the version "
@@ -133,7 +133,7 @@ def test_state_of_another_format_is_refused_with_a_sentence(
 def engine(past: Past) -> Iterator[Engine]:
     """The second life, in which one cluster is down and somebody has asked for a deletion in between."""
     Requests(past.directory / "up" / "requests").add(Request("unwanted"))
-    with running(past.settings) as engine:
+    with running(past.settings, ready=()) as engine:
         yield engine
 
 
