@@ -33,6 +33,8 @@ class Position:
     begin: tuple[int, ...] = ()
     # partitions were added, and those from before still count on from their old orders
     grown: bool = False
+    # records that the trigger which ends here reads
+    reads: int = 0
 
     def to_offset(self) -> dict[str, Any]:
         """As Spark wants it: short, since Spark runs regular expressions over it."""
@@ -48,11 +50,12 @@ class Position:
             "id": self.topic_id,
             "begin": _joined(self.begin),
             "grown": self.grown,
+            "reads": self.reads,
         }
 
     def without_news(self, error: str) -> Position:
         """Nothing could be planned: the position stays, and what is read next may have come any time since."""
-        return replace(self, live=False, error=error, begin=())
+        return replace(self, live=False, error=error, begin=(), reads=0)
 
     @classmethod
     def from_offset(cls, offset: Mapping[str, Any]) -> Self:
@@ -69,6 +72,7 @@ class Position:
             offset["id"],
             _split(offset["begin"]),
             offset["grown"],
+            offset["reads"],
         )
 
 
@@ -136,6 +140,7 @@ def advance(position: Position, ends: LogEnds, limit: int) -> Position:
         left=sum(pending) - sum(taken) + sum(history) - sum(back_taken),
         error="",
         topic_id=ends.topic_id or position.topic_id,
+        reads=sum(taken) + sum(back_taken),
     )
 
 

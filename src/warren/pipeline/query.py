@@ -196,6 +196,8 @@ class ClusterQuery:
         self.progress.denied += counts.denied
         # a new object: others may be reading the old one
         self.progress.skipped = dict(Counter(self.progress.skipped) + Counter(counts.skipped))
+        if counts.skipped:
+            log.info("records skipped", cluster=self._settings.cluster, reasons=counts.skipped)
         self.progress.rate = round(counts.records / max(now - self._took, 0.001))
         self._took = now
         self.planning = False
@@ -212,6 +214,7 @@ class ClusterQuery:
     def _note(self, query: StreamingQuery) -> None:
         last = query.lastProgress
         if last is None:
+            self.progress.left = _first_reads(self._settings.checkpoint)
             return
         ends = [json.loads(each.endOffset) for each in last.sources if each.endOffset]
         errors = [end["error"] for end in ends if end.get("error")]
@@ -230,6 +233,17 @@ class ClusterQuery:
         self.progress.running = False
         self.progress.error = said(reason)
         log.error("query failed", cluster=self._settings.cluster, error=self.progress.error, detail=reason)
+
+
+def _first_reads(checkpoint: Path) -> int:
+    """What there is to read while the first trigger is under way: Spark tells of it only when it is over."""
+    planned = [path for path in (checkpoint / "offsets").glob("[0-9]*") if path.name.isdigit()]
+    if not planned:
+        return 0
+    lines = max(planned, key=lambda path: int(path.name)).read_text().splitlines()
+    # a version, Spark's own settings, then an offset for each source
+    ends = [json.loads(line) for line in lines[2:] if line.startswith("{")]
+    return sum(end.get("reads", 0) + end.get("left", 0) for end in ends)
 
 
 def said(reason: str) -> str:
