@@ -43,23 +43,14 @@ def framed(survey: Survey, look: Look) -> pa.RecordBatch:
         "tail": survey.tail,
     }
     batch = pa.record_batch(columns)
-    kinds, buckets, payloads = [], [], []
     everywhere = range(frames.WINDOW_BUCKETS + frames.OWNER_BUCKETS)
+    found: list[frames.Frame] = []
     for number in everywhere:
         share = batch.take(pa.array(np.flatnonzero(bucket == number)))
         # what is wrong is said once
         said = words | ({"error": survey.error} if number == frames.WINDOW_BUCKETS else {})
-        buckets.append(number)
-        kinds.append(frames.HEADS)
-        payloads.append(frames.pack(dict(zip(share.schema.names, share.columns, strict=True)), said))
+        payload = frames.pack(dict(zip(share.schema.names, share.columns, strict=True)), said)
+        found.append((number, frames.HEADS, payload))
     if look.requests is not None:
-        buckets += everywhere
-        kinds += [frames.REQUESTS] * len(everywhere)
-        payloads += [look.requests] * len(everywhere)
-    return pa.record_batch(
-        {
-            "bucket": pa.array(buckets, pa.int32()),
-            "kind": pa.array(kinds, pa.string()),
-            "payload": pa.array(payloads, pa.binary()),
-        }
-    )
+        found += [(number, frames.REQUESTS, look.requests) for number in everywhere]
+    return frames.rows(found)

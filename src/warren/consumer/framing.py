@@ -14,9 +14,6 @@ from warren.kafka.batch import Commits, Decoded, newest
 from warren.kafka.groups import GroupDeleted, GroupRecord
 from warren.storage import frames
 
-# bucket, kind, payload
-Frame = tuple[int, str, bytes]
-
 
 def framed(
     decoded: Decoded, per_key: int | None, after_ms: int, before_ms: int, records: int
@@ -28,17 +25,10 @@ def framed(
     words = {"after_ms": str(after_ms), "before_ms": str(before_ms)}
     found = [*_commits(decoded, commits, words), *_groups(decoded.groups)]
     found.append((frames.WINDOW_BUCKETS, frames.SKIPPED, _counts(decoded, records)))
-    buckets, kinds, payloads = zip(*found, strict=True)
-    return pa.record_batch(
-        {
-            "bucket": pa.array(buckets, pa.int32()),
-            "kind": pa.array(kinds, pa.string()),
-            "payload": pa.array(payloads, pa.binary()),
-        }
-    )
+    return frames.rows(found)
 
 
-def _commits(decoded: Decoded, commits: Commits, words: dict[str, str]) -> Iterator[Frame]:
+def _commits(decoded: Decoded, commits: Commits, words: dict[str, str]) -> Iterator[frames.Frame]:
     if not len(commits):
         return
     keys = decoded.keys
@@ -62,7 +52,7 @@ def _commits(decoded: Decoded, commits: Commits, words: dict[str, str]) -> Itera
         yield int(bucket[begin]), frames.COMMITS, frames.pack(columns, words, small=True)
 
 
-def _groups(records: list[GroupRecord]) -> Iterator[Frame]:
+def _groups(records: list[GroupRecord]) -> Iterator[frames.Frame]:
     """Records about groups go to their owners' bucket; that a group is gone concerns every bucket of windows."""
     # bucket: its records
     shares: defaultdict[int, list[GroupRecord]] = defaultdict(list)

@@ -33,6 +33,9 @@ WINDOWS: Final = "windows"
 SAMPLES: Final = "samples"
 OWNERS: Final = "owners"
 
+# bucket, kind, payload
+Frame = tuple[int, str, bytes]
+
 _COMPRESSED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
 # bytes from which on compression saves more than it costs
 _WORTH_IT: Final = 16_384
