@@ -63,6 +63,18 @@ def owner_bucket_of(group: str) -> int:
     return WINDOW_BUCKETS + zlib.crc32(group.encode()) % OWNER_BUCKETS
 
 
+def rows(found: Sequence[Frame]) -> pa.RecordBatch:
+    """Frames as the rows that Spark moves."""
+    buckets, kinds, payloads = zip(*found, strict=True)
+    return pa.record_batch(
+        {
+            "bucket": pa.array(buckets, pa.int32()),
+            "kind": pa.array(kinds, pa.string()),
+            "payload": pa.array(payloads, pa.binary()),
+        }
+    )
+
+
 def pack(
     columns: Mapping[str, Any], metadata: Mapping[str, str] | None = None, *, small: bool = False
 ) -> bytes:
