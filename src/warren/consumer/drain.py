@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 import numpy as np
@@ -20,7 +22,7 @@ from warren.kafka.login import Property, with_login
 # records that are decoded and cut together: the more, the more of them a newer commit makes superfluous
 CHUNK: Final = 500_000
 # records asked of the client at once
-_TAKE: Final = 100_000
+_TAKE: Final = 10_000
 # without a single record for so long the read is given up; the query begins again and reads the same ranges
 STALL_S: Final = 30.0
 # a fetch can get lost when its broker goes away: after so long without a record it is asked for again
@@ -78,7 +80,8 @@ class Drain:
         heard = asked = time.monotonic()
         try:
             while not reading.done:
-                got = self._consumer.consume(_TAKE, 0.1)
+                with _no_collection():
+                    got = self._consumer.consume(_TAKE, 0.1)
                 now = time.monotonic()
                 if got:
                     heard = now
@@ -180,6 +183,16 @@ class _Reading:
                 partition, offset = each.partition() or 0, each.offset() or 0
                 self._next[partition] = max(self._next[partition], offset)
         return records
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Thousands of messages come at once, and none refers to another: looking for cycles would cost a quarter."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _joined(parts: Sequence[RawRecords]) -> RawRecords:
