@@ -66,7 +66,8 @@ def _groups(records: list[GroupRecord]) -> Iterator[frames.Frame]:
             {
                 "group": pa.array([each.group for each in gone], pa.string()),
                 "order": np.array([each.order for each in gone], dtype=np.int64),
-            }
+            },
+            small=True,
         )
         for bucket in range(frames.WINDOW_BUCKETS):
             yield bucket, frames.TOMBSTONES, graves

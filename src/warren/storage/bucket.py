@@ -107,6 +107,10 @@ class CommitsSeen:
     def __len__(self) -> int:
         return len(self.order)
 
+    def outliving(self, graves: Graves) -> CommitsSeen:
+        """The commits that no deletion of their group follows."""
+        return self.take(self.order > graves.order_of(self.group))
+
     def take(self, kept: Mask) -> CommitsSeen:
         return replace(
             self,
@@ -114,6 +118,28 @@ class CommitsSeen:
             topic=self.topic.filter(pa.array(kept)),
             **{name: getattr(self, name)[kept] for name in _COMMIT_ARRAYS},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Graves:
+    """Groups that were deleted, each as often as that happened."""
+
+    group: Any  # pa.StringArray
+    # the deletion's place among the group's records
+    order: Ints
+
+    @classmethod
+    def read(cls, payload: bytes) -> Self:
+        batch = frames.unpack(payload)
+        return cls(batch.column("group"), frames.ints(batch, "order"))
+
+    def order_of(self, groups: Any) -> Ints:
+        """The last deletion of each of these groups, UNKNOWN for those that were not deleted."""
+        encoded = self.group.dictionary_encode()
+        last = np.full(len(encoded.dictionary) + 1, UNKNOWN, dtype=np.int64)
+        np.maximum.at(last, np.asarray(encoded.indices), self.order)
+        # groups that are not among them point behind the last one, which is UNKNOWN
+        return last[_index_in(groups, encoded.dictionary)]
 
 
 _COMMIT_ARRAYS: Final = ("partition", "offset", "timestamp", "observed_at", "order", "deleted")
@@ -188,16 +214,15 @@ class Bucket:
             group = _index_in(pa.array([request.group]), self.groups)[0]
             of_group = self.group_of == group
             if request.topic is not None:
-                of_group &= equal(self.topic, request.topic)[self.place_of]
+                of_group &= _equal(self.topic, request.topic)[self.place_of]
             keep &= ~of_group
         self._keep(keep)
 
-    def bury(self, group: Any, order: Ints) -> None:
+    def bury(self, graves: Graves) -> None:
         """Groups were deleted: their commits before that are gone, later ones stay."""
-        place = _index_in(group, self.groups)
-        for each, at in zip(place[place != UNKNOWN], order[place != UNKNOWN], strict=True):
-            rows = np.flatnonzero(self.group_of == each)
-            self._touch(windows.forget_into(self.windows, rows, np.full(len(rows), at, dtype=np.int64)))
+        order = graves.order_of(self.groups)[self.group_of]
+        rows = np.flatnonzero(order != UNKNOWN)
+        self._touch(windows.forget_into(self.windows, rows, order[rows]))
 
     def see_commits(self, seen: CommitsSeen, now_ms: int, every_topic_known: bool) -> None:
         """Place commits; those that are too old, or of topic partitions that do not exist, are dropped."""
@@ -358,7 +383,7 @@ def _joined(first: Any, second: Any) -> Any:
     return pa.concat_arrays([first, second.cast(pa.string())])
 
 
-def equal(names: Any, name: str) -> Mask:
+def _equal(names: Any, name: str) -> Mask:
     """Which of the names are this one."""
     return np.asarray(pc.equal(names, name), dtype=np.bool_)
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import numpy as np
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from warren.kafka.groups import GroupRecord
 from warren.storage import bucket as core
 from warren.storage import frames, heads
-from warren.storage.bucket import Bucket, CommitsSeen, HeadsSeen, WindowSettings
+from warren.storage.bucket import Bucket, CommitsSeen, Graves, HeadsSeen, WindowSettings
 from warren.storage.journal import Journal
 from warren.storage.memory import give_back
 from warren.storage.owners import OwnerBook
@@ -92,24 +91,14 @@ def follow(bucket: Bucket, news: Frames) -> None:
     requests = _requests(news)
     if requests:
         bucket.forget(requests)
-    graves = [frames.unpack(payload) for payload in news[frames.TOMBSTONES]]
+    graves = [Graves.read(payload) for payload in news[frames.TOMBSTONES]]
     for grave in graves:
-        bucket.bury(grave.column("group"), frames.ints(grave, "order"))
+        bucket.bury(grave)
+        arrivals = [arrival.outliving(grave) for arrival in arrivals]
     complete = any(each.complete for each in seen)
     for arrival in arrivals:
-        bucket.see_commits(_outliving(arrival, graves), now_ms, complete)
+        bucket.see_commits(arrival, now_ms, complete)
     bucket.expire(now_ms)
-
-
-def _outliving(arrival: CommitsSeen, graves: list[Any]) -> CommitsSeen:
-    """The commits that no deletion of their group in the same trigger follows."""
-    for grave in graves:
-        buried = np.zeros(len(arrival), dtype=np.bool_)
-        for group, order in zip(grave.column("group").to_pylist(), frames.ints(grave, "order"), strict=True):
-            buried |= core.equal(arrival.group, group) & (arrival.order < order)
-        if buried.any():
-            arrival = arrival.take(~buried)
-    return arrival
 
 
 def _concern_windows(news: Frames) -> bool:

@@ -75,7 +75,16 @@ class OwnerBook:
                 kept = sorted(group.newest.items(), key=lambda item: item[1])[_REMEMBERED // 2 :]
                 group.newest = dict(kept)
             seen.add(record.group)
+        self._let_go()
         return seen
+
+    def _let_go(self) -> None:
+        """Groups without members are remembered for their orders, the latest of them, and no more than so many."""
+        idle = [name for name, group in self.groups.items() if not group.members]
+        if len(idle) > _REMEMBERED:
+            idle.sort(key=lambda name: max(self.groups[name].newest.values(), default=-1))
+            for name in idle[: -_REMEMBERED // 2]:
+                del self.groups[name]
 
     def forget(self, groups: Iterable[str]) -> set[str]:
         """Somebody wants these groups gone."""

@@ -11,7 +11,7 @@ import pytest
 
 from warren.storage import bucket as core
 from warren.storage import frames
-from warren.storage.bucket import Bucket, CommitsSeen, HeadsSeen, WindowSettings
+from warren.storage.bucket import Bucket, CommitsSeen, Graves, HeadsSeen, WindowSettings
 from warren.storage.request import Request
 from warren.storage.windows import EMPTY, UNKNOWN
 
@@ -180,9 +180,14 @@ def test_a_deleted_commit_ends_its_window_and_a_later_one_opens_it_again(bucket:
 
 def test_a_deleted_group_loses_the_commits_before_that(bucket: Bucket) -> None:
     bucket.see_commits(commits(Commit("a", "orders", 0, 95, 20), Commit("b", "orders", 0, 1, 21)), NOW, True)
-    bucket.bury(pa.array(["a", "unknown"]), np.array([10, 11]))
+    bucket.bury(Graves(pa.array(["a", "unknown", "a"]), np.array([10, 11, 3])))
     bucket.expire(NOW)
     assert shown(bucket) == {("a", "orders", 0): [(95, 5)], ("b", "orders", 0): [(1, 99)]}
+
+
+def test_a_commit_outlives_the_deletions_before_it() -> None:
+    seen = commits(Commit("a", "t", 0, 1, 5), Commit("a", "t", 0, 2, 20), Commit("b", "t", 0, 3, 1))
+    assert seen.outliving(Graves(pa.array(["a", "c"]), np.array([10, 99]))).offset.tolist() == [2, 3]
 
 
 def test_a_wish_to_forget_a_group_or_one_topic_of_it(bucket: Bucket) -> None:

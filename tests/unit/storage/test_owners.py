@@ -127,3 +127,12 @@ def test_what_is_remembered_of_members_that_left_is_bounded() -> None:
         book.see([MemberDeleted("g", number, f"m-{number}")])
     assert len(book.groups["g"].newest) <= 10_000
     assert "member m-24999" in book.groups["g"].newest
+
+
+def test_what_is_remembered_of_groups_that_were_deleted_is_bounded() -> None:
+    book = OwnerBook()
+    book.see([classic(5, ALICE)])
+    book.see([GroupDeleted(f"console-{number}", number, CLASSIC) for number in range(25_000)])
+    assert len(book.groups) <= 10_001
+    assert "console-24999" in book.groups
+    assert book.groups["g"].members
