@@ -181,13 +181,9 @@ class ClusterQuery:
         return self._session.readStream.format(name).load()
 
     def _take(self, frame: DataFrame, batch: int) -> None:
-        try:
-            table = frame.toArrow()
-        except (PySparkException, Py4JError):
-            if self._stopping.is_set():
-                # the trigger was cut off; the next start repeats it
-                return
-            raise
+        # raises when the trigger is cut off, also by our own stop: a return would tell Spark that it is done, and the
+        # next start would go on after it, without its windows
+        table = frame.toArrow()
         rows = zip(*(table.column(name).to_pylist() for name in ("bucket", "kind", "payload")), strict=True)
         counts = self._on_batch(batch, list(rows))
         self._look_error = counts.error

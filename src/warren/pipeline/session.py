@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -62,6 +63,8 @@ LOCAL: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "1
 def spark_session(settings: Spark) -> SparkSession:
     """The session, made on first use; what Spark has to say goes to `spark.log` beside the checkpoints."""
     environment(os.environ)
+    # a trigger that is cut off is told there with all of Java's stack; why a query ended is ours to say
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     java = {"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {java_options()}"}
     local = LOCAL if settings.master.startswith("local") else {}
     builder = SparkSession.builder.appName("warren").master(settings.master)
