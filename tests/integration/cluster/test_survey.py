@@ -123,35 +123,50 @@ def joined(first: Broker, data: Path) -> Broker:
 
 def test_a_partition_without_leader_waits_and_holds_nobody_up(pair: Pair) -> None:
     first, second, hands = pair
-    # partition 0 on the first, 1 on the second broker alone, 2 on both and led by the second
-    topic = NewTopic("survey-led", 3, replica_assignment=[[1], [2], [2, 1]])
-    hands.admin.create_topics([topic])["survey-led"].result()
+    # partition 0 on the first, 1 on the second broker alone; the other topic on both, led by the second
+    topics = [
+        NewTopic("survey-led", 2, replica_assignment=[[1], [2]]),
+        NewTopic("survey-moved", 1, replica_assignment=[[2, 1]]),
+    ]
+    for made in hands.admin.create_topics(topics).values():
+        made.result()
     mine = surveyor(first)
-    assert eventually(lambda: heads(mine.survey(now_ms()), "survey-led") == [0, 0, 0], 30)
-    for partition in range(3):
-        hands.fill("survey-led", partition + 1, partition)
-    assert heads(mine.survey(now_ms()), "survey-led") == [1, 2, 3]
-    drain = Drain(client_of(first), "survey-led")
-    reader = OffsetsReader(
-        OffsetsSettings(client_of(first), "survey-led", False, False, 1_000, 2, 5, GroupFilter())
-    )
-    start = reader.initialOffset()
-    assert reader.latestOffset(start, None)["next"] == "1,2,3"
+
+    def look() -> tuple[list[int], list[int]]:
+        survey = mine.survey(now_ms())
+        return heads(survey, "survey-led"), heads(survey, "survey-moved")
+
+    assert eventually(lambda: look() == ([0, 0], [0]), 30)
+    hands.fill("survey-led", 1, 0)
+    hands.fill("survey-led", 2, 1)
+    hands.fill("survey-moved", 3)
+    assert look() == ([1, 2], [3])
+    led, moved = (reader(first, topic) for topic in ("survey-led", "survey-moved"))
+    starts = led.initialOffset(), moved.initialOffset()
+    assert led.latestOffset(starts[0], None)["next"] == "1,2"
 
     second.kill()
-    # the other partitions go on, the one with another replica has another leader
-    assert eventually(lambda: heads(mine.survey(now_ms()), "survey-led") == [1, UNKNOWN, 3], 60)
+    # the other partitions go on, and the one with a second replica has another leader
+    assert eventually(lambda: look() == ([1, UNKNOWN], [3]), 60)
     began = time.monotonic()
-    survey = mine.survey(now_ms())
+    assert look() == ([1, UNKNOWN], [3])
     assert time.monotonic() - began < TIMEOUT_S + 1
-    assert heads(survey, "survey-led") == [1, UNKNOWN, 3]
-    hands.fill("survey-led", 4, 2)
-    assert eventually(lambda: heads(mine.survey(now_ms()), "survey-led") == [1, UNKNOWN, 7], 30)
-    # planning leaves that partition where it was
-    assert eventually(lambda: reader.latestOffset(start, None)["next"] == "1,0,7", 30)
-    assert sum(len(each) for each in drain.records([Range(0, 0, 1, 0), Range(2, 0, 7, 0)])) == 8
+    hands.fill("survey-moved", 4)
+    assert eventually(lambda: look() == ([1, UNKNOWN], [7]), 30)
+    # planning leaves the one without leader where it was
+    assert eventually(lambda: led.latestOffset(starts[0], None)["next"] == "1,0", 30)
+    assert eventually(lambda: moved.latestOffset(starts[1], None)["next"] == "7", 30)
+    assert count(first, Range(0, 0, 7, 0), "survey-moved") == 7
 
     second.start()
-    assert eventually(lambda: heads(mine.survey(now_ms()), "survey-led") == [1, 2, 7], 60)
-    assert eventually(lambda: reader.latestOffset(start, None)["next"] == "1,2,7", 30)
-    assert sum(len(each) for each in drain.records([Range(1, 0, 2, 0)])) == 2
+    assert eventually(lambda: look() == ([1, 2], [7]), 60)
+    assert eventually(lambda: led.latestOffset(starts[0], None)["next"] == "1,2", 30)
+    assert count(first, Range(1, 0, 2, 0), "survey-led") == 2
+
+
+def reader(broker: Broker, topic: str) -> OffsetsReader:
+    return OffsetsReader(OffsetsSettings(client_of(broker), topic, False, False, 1_000, 2, 5, GroupFilter()))
+
+
+def count(broker: Broker, each: Range, topic: str) -> int:
+    return sum(len(records) for records in Drain(client_of(broker), topic).records([each]))
