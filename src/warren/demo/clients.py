@@ -23,6 +23,9 @@ _PASSING: Final = frozenset(
     {
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.LEADER_NOT_AVAILABLE,
+        # client and broker have not heard the same of a topic that was made a moment ago
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.FENCED_LEADER_EPOCH,
         KafkaError.UNKNOWN_TOPIC_OR_PART,
         KafkaError.NOT_COORDINATOR,
         KafkaError.COORDINATOR_NOT_AVAILABLE,
