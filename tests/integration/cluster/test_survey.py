@@ -154,8 +154,9 @@ def test_a_partition_without_leader_waits_and_holds_nobody_up(pair: Pair) -> Non
     hands.fill("survey-moved", 4)
     assert eventually(lambda: look() == ([1, UNKNOWN], [7]), 30)
     # planning leaves the one without leader where it was
-    assert eventually(lambda: led.latestOffset(starts[0], None)["next"] == "1,0", 30)
-    assert eventually(lambda: moved.latestOffset(starts[1], None)["next"] == "7", 30)
+    # which takes the client until it has heard of the death: brokers need some ten seconds, it asks every few
+    assert eventually(lambda: led.latestOffset(starts[0], None)["next"] == "1,0", 120)
+    assert eventually(lambda: moved.latestOffset(starts[1], None)["next"] == "7", 60)
     assert count(first, Range(0, 0, 7, 0), "survey-moved") == 7
 
     second.start()
