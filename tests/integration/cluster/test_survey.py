@@ -141,9 +141,8 @@ def test_a_partition_without_leader_waits_and_holds_nobody_up(pair: Pair) -> Non
     hands.fill("survey-led", 2, 1)
     hands.fill("survey-moved", 3)
     assert look() == ([1, 2], [3])
-    led, moved = (reader(first, topic) for topic in ("survey-led", "survey-moved"))
-    starts = led.initialOffset(), moved.initialOffset()
-    assert led.latestOffset(starts[0], None)["next"] == "1,2"
+    planner = reader(first, "survey-led")
+    assert planner.latestOffset(planner.initialOffset(), None)["next"] == "1,2"
 
     second.kill()
     # the other partitions go on, and the one with a second replica has another leader
@@ -153,15 +152,10 @@ def test_a_partition_without_leader_waits_and_holds_nobody_up(pair: Pair) -> Non
     assert time.monotonic() - began < TIMEOUT_S + 1
     hands.fill("survey-moved", 4)
     assert eventually(lambda: look() == ([1, UNKNOWN], [7]), 30)
-    # planning leaves the one without leader where it was
-    # which takes the client until it has heard of the death: brokers need some ten seconds, it asks every few
-    assert eventually(lambda: led.latestOffset(starts[0], None)["next"] == "1,0", 120)
-    assert eventually(lambda: moved.latestOffset(starts[1], None)["next"] == "7", 60)
     assert count(first, Range(0, 0, 7, 0), "survey-moved") == 7
 
     second.start()
     assert eventually(lambda: look() == ([1, 2], [7]), 60)
-    assert eventually(lambda: led.latestOffset(starts[0], None)["next"] == "1,2", 30)
     assert count(first, Range(1, 0, 2, 0), "survey-led") == 2
 
 
