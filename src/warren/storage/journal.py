@@ -57,8 +57,7 @@ class Journal:
                 self._entries.clear()
             self._count = 0
         else:
-            nothing = b""
-            self._entries.appendValue((parts[0], changes or nothing))
+            self._entries.appendValue((parts[0], changes or b""))
             self._count += 1
         former, token = self._token, uuid.uuid4().hex
         self._head.update((STATE_VERSION, token, self._count))
