@@ -29,7 +29,8 @@ class Position:
     error: str = ""
     # the topic's id when it was last looked at; "" where the brokers have none
     topic_id: str = ""
-    # by partition: where this trigger begins, when that is not where the last one ended
+    # by partition: where this trigger begins, when that is not where the last one ended. The first one has it too:
+    # Spark asks anew for the beginning when a start ends before its first trigger, and it may be another by then
     begin: tuple[int, ...] = ()
     # partitions were added, and those from before still count on from their old orders
     grown: bool = False
@@ -110,12 +111,14 @@ def first_position(ends: LogEnds, start_latest: bool, backfill: bool) -> Positio
         ends.at_ms,
         live=start_latest,
         topic_id=ends.topic_id,
+        begin=nexts,
     )
 
 
 def advance(position: Position, ends: LogEnds, limit: int) -> Position:
     """The position after the next trigger, at most `limit` records on; the present comes before history."""
-    position = replace(position, begin=())
+    if position.begin != position.next:
+        position = replace(position, begin=())
     position = _evened(position) if position.grown and position.live else position
     if position.topic_id and position.topic_id == ends.topic_id:
         position = _cut(position, ends)
@@ -147,7 +150,7 @@ def advance(position: Position, ends: LogEnds, limit: int) -> Position:
 def ranges(start: Position, end: Position) -> list[Range]:
     """What a trigger reads between two positions."""
     # partitions that the start does not know yet begin at 0
-    begins = end.begin or start.next + (0,) * (len(end.next) - len(start.next))
+    begins = end.begin or (start.next + (0,) * len(end.next))[: len(end.next)]
     found = [
         Range(partition, begin, stop, end.shift[partition])
         for partition, (begin, stop) in enumerate(zip(begins, end.next, strict=True))
@@ -182,7 +185,7 @@ def _grown(position: Position, ends: LogEnds) -> Position:
     return replace(
         position,
         next=position.next + (0,) * more,
-        begin=position.begin + (0,) * more if position.begin else (),
+        begin=position.begin + (0,) * more if position.begin or not position.next else (),
         shift=position.shift + (beyond,) * more,
         grown=bool(position.next),
     )

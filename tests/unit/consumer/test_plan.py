@@ -34,6 +34,27 @@ class TestFirstPosition:
         assert ranges(position, later) == [Range(0, 0, 3, 0)]
 
 
+class TestABeginningThatIsAskedForTwice:
+    """A start that ends before its first trigger: the plan stays, and Spark asks anew where the beginning is."""
+
+    def test_a_topic_that_was_not_there_when_it_was_planned(self) -> None:
+        planned = advance(first_position(ends(), start_latest=False, backfill=False), ends(), limit=100)
+        again = first_position(ends(5, 9), start_latest=False, backfill=False)
+        assert ranges(again, planned) == []
+        assert ranges(planned, advance(planned, ends(5, 9), limit=100)) == [
+            Range(0, 0, 5, 0),
+            Range(1, 0, 9, 0),
+        ]
+
+    @pytest.mark.parametrize("before", [(), (4, 4)])
+    def test_what_was_written_since_the_first_start_is_read(self, before: tuple[int, ...]) -> None:
+        first = first_position(ends(*before), start_latest=True, backfill=False)
+        planned = advance(first, ends(5, 9), limit=100)
+        again = first_position(ends(20, 20), start_latest=True, backfill=False)
+        assert ranges(again, planned) == ranges(first, planned)
+        assert ranges(planned, advance(planned, ends(6, 9), limit=100)) == [Range(0, 5, 6, 0)]
+
+
 class TestAdvance:
     def test_everything_when_it_is_little(self) -> None:
         start = Position((0, 5), (0, 0))
