@@ -21,8 +21,9 @@ from warren.httpserver.metrics import MetricsPage
 from warren.httpserver.own_metrics import OwnMetrics
 from warren.httpserver.reply import Headers, Reply, Stream
 from warren.httpserver.router import Answer, Match, Request, Router, unescape
-from warren.httpserver.state import Answers, LogLevel
+from warren.httpserver.state import Answers, LogLevel, Notifying
 from warren.httpserver.v4.feed import Feed
+from warren.httpserver.v4.incidents import IncidentPages
 from warren.httpserver.v4.pages import Pages
 
 # what changes nothing and so needs no administrator
@@ -43,18 +44,20 @@ class App:
         registry: CollectorRegistry,
         *,
         host: str,
+        notifying: Notifying | None = None,
         beyond: AsgiApp | None = None,
     ) -> None:
         self._envelope = Envelope(host)
         self.feed = Feed(answers)
-        self.own_metrics = OwnMetrics(answers)
+        self.own_metrics = OwnMetrics(answers, notifying)
         self._router = Router(
             {
                 **KafkaPages(answers, self._envelope).routes(),
                 **ConfigPages(settings, self._envelope).routes(),
                 **AdminPages(answers, log_level, self._envelope).routes(),
                 **MetricsPage(answers, registry, self.own_metrics).routes(),
-                **Pages(answers, self.feed).routes(),
+                **Pages(answers, self.feed, notifying).routes(),
+                **IncidentPages(notifying).routes(),
             }
         )
         self._beyond = beyond

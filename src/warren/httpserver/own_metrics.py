@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from warren.evaluator.status import Status
 from warren.httpserver.group_table import group_table
 from warren.httpserver.guard import Guard
-from warren.httpserver.state import Answers, Progress
+from warren.httpserver.state import Answers, Notifying, Progress
 
 # name, help, counter or gauge, value
 _OF_PROGRESS: tuple[tuple[str, str, type[Any], Callable[[Progress], float]], ...] = (
@@ -77,8 +77,14 @@ _OF_PROGRESS: tuple[tuple[str, str, type[Any], Callable[[Progress], float]], ...
 class OwnMetrics(Collector):
     """Collected anew at every scrape: all of it is numbers that lie ready."""
 
-    def __init__(self, answers: Answers, now_s: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        answers: Answers,
+        notifying: Notifying | None = None,
+        now_s: Callable[[], float] = time.time,
+    ) -> None:
         self._answers = answers
+        self._notifying = notifying
         self._now_s = now_s
         # by listener
         self.guards: Mapping[str, Guard] = {}
@@ -93,6 +99,8 @@ class OwnMetrics(Collector):
             yield found
         yield self._skipped(progress)
         yield from self._snapshots(clusters)
+        if self._notifying is not None:
+            yield from _notifications(self._notifying, clusters)
         yield self._refused()
 
     def _skipped(self, progress: Mapping[str, Progress]) -> Metric:
@@ -129,3 +137,26 @@ class OwnMetrics(Collector):
             for status, times in sorted(guard.refusals.items()):
                 found.add_metric([listener, str(status)], times)
         return found
+
+
+def _notifications(notifying: Notifying, clusters: list[str]) -> Iterator[Metric]:
+    leads = notifying.leadership().state in {"alone", "leading"}
+    yield GaugeMetricFamily("warren_notifier_leader", "Whether this instance sends messages", value=leads)
+    outcomes = CounterMetricFamily(
+        "warren_notifications",
+        "Messages by what became of them; retried: attempts beyond a message's first",
+        labels=["module", "outcome"],
+    )
+    owed = GaugeMetricFamily(
+        "warren_notifications_owed", "Messages that are decided and not out yet", labels=["module"]
+    )
+    for module, counts in sorted(notifying.counts().items()):
+        for outcome in ("sent", "failed", "retried"):
+            outcomes.add_metric([module, outcome], getattr(counts, outcome))
+        owed.add_metric([module], counts.owed)
+    yield from (outcomes, owed)
+    incidents = GaugeMetricFamily("warren_incidents_open", "Incidents that last", labels=["cluster"])
+    lasting = Counter(incident.cluster for incident in notifying.incidents() if incident.is_open)
+    for cluster in clusters:
+        incidents.add_metric([cluster], lasting[cluster])
+    yield incidents

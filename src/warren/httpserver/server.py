@@ -18,7 +18,7 @@ from warren.httpserver.app import App
 from warren.httpserver.asgi import AsgiApp
 from warren.httpserver.guard import Guard
 from warren.httpserver.listener import Listener
-from warren.httpserver.state import Answers, LogLevel
+from warren.httpserver.state import Answers, LogLevel, Notifying
 
 _STOP_SECONDS: Final = 8.0
 
@@ -35,10 +35,19 @@ class Server:
         log_level: LogLevel = logs,
         *,
         registry: CollectorRegistry = prometheus_client.REGISTRY,
+        notifying: Notifying | None = None,
         beyond: AsgiApp | None = None,
     ) -> None:
         self._settings = settings
-        self._app = App(settings, answers, log_level, registry, host=socket.gethostname(), beyond=beyond)
+        self._app = App(
+            settings,
+            answers,
+            log_level,
+            registry,
+            host=socket.gethostname(),
+            notifying=notifying,
+            beyond=beyond,
+        )
         origin = settings.general.access_control_allow_origin
         # by listener
         self._guards = {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from warren.notifier.record import Incident, Leadership, ModuleCounts
 from warren.snapshot.model import ClusterSnapshot
 
 
@@ -74,6 +75,18 @@ class Answers(Protocol):
 
     def delete_topic(self, cluster: str, group: str, topic: str) -> None:
         """Forget one topic of a group, likewise."""
+
+
+class Notifying(Protocol):
+    """What the notifier tells of itself, at once and from any thread; there is none without notifiers."""
+
+    def incidents(self) -> Sequence[Incident]:
+        """Open and past, the newest first."""
+
+    def leadership(self) -> Leadership: ...
+
+    def counts(self) -> Mapping[str, ModuleCounts]:
+        """By module."""
 
 
 class LogLevel(Protocol):

@@ -13,6 +13,7 @@ from schemathesis import GenerationMode
 from tests.integration.httpserver.test_server import local, serving
 from tests.unit.httpserver.captures import usual_snapshot
 from tests.unit.httpserver.memory import MemoryAnswers
+from tests.unit.httpserver.notifying import MemoryNotifying
 
 from warren.httpserver.v4.openapi import document
 from warren.httpserver.v4.operations import OPERATIONS
@@ -27,7 +28,7 @@ def url() -> Iterator[str]:
     snapshot = replace(usual_snapshot(), number=7, taken_at_ms=1_700_000_000_000)
     shown = {name: detail for name, detail in snapshot.details.items() if name in snapshot.statuses}
     answers = MemoryAnswers(["local"], {"local": replace(snapshot, details=shown)})
-    with serving(answers=answers, httpserver={"a": local()}) as server:
+    with serving(answers=answers, notifying=MemoryNotifying(), httpserver={"a": local()}) as server:
         yield server.urls["a"]
 
 

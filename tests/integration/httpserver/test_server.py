@@ -29,6 +29,7 @@ from tests.unit.httpserver.captures import (
 )
 from tests.unit.httpserver.comparison import COMPARED_ELSEWHERE, differs
 from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel
+from tests.unit.httpserver.notifying import MemoryNotifying
 from tests.unit.httpserver.test_metrics import timeless
 
 from warren.config import Settings
@@ -45,7 +46,11 @@ ORIGIN = "http://dash.example"
 
 @contextlib.contextmanager
 def serving(
-    *, answers: MemoryAnswers | None = None, log_level: MemoryLogLevel | None = None, **sections: object
+    *,
+    answers: MemoryAnswers | None = None,
+    log_level: MemoryLogLevel | None = None,
+    notifying: MemoryNotifying | None = None,
+    **sections: object,
 ) -> Iterator[Server]:
     settings = Settings.model_validate(sections)
     server = Server(
@@ -53,6 +58,7 @@ def serving(
         answers or MemoryAnswers(snapshots={"local": usual_snapshot()}),
         log_level or MemoryLogLevel(),
         registry=CollectorRegistry(),
+        notifying=notifying,
     )
     server.start()
     try:

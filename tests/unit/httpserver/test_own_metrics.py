@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 from tests.unit.httpserver.asgi import ask
 from tests.unit.httpserver.captures import usual_snapshot
 from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel, MemoryProgress
+from tests.unit.httpserver.notifying import MemoryNotifying
 
 from warren.config import Settings
 from warren.config.sections import HttpServer
 from warren.httpserver.app import App
 from warren.httpserver.guard import Guard
+from warren.notifier.record import Leadership
 
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -80,3 +84,44 @@ def test_refusals_are_counted_by_listener() -> None:
     for _ in range(3):
         assert ask(guard, "/v3/kafka", role=None).status == 401
     assert value(series(app), "warren_http_refused_total", listener="outside", code="401") == 3
+
+
+@pytest.mark.parametrize(
+    ("state", "leads"), [("alone", 1), ("leading", 1), ("following", 0), ("disconnected", 0)]
+)
+def test_who_leads_is_a_metric(state: Any, leads: int) -> None:
+    notifying = MemoryNotifying(who=Leadership(state, ""))
+    app = App(
+        Settings(), MemoryAnswers(), MemoryLogLevel(), CollectorRegistry(), host="here", notifying=notifying
+    )
+    assert value(series(app), "warren_notifier_leader") == leads
+
+
+def test_messages_and_incidents_are_counted() -> None:
+    answers = MemoryAnswers(names=["local", "quiet"])
+    app = App(
+        Settings(), answers, MemoryLogLevel(), CollectorRegistry(), host="here", notifying=MemoryNotifying()
+    )
+    found = series(app)
+    shown = {
+        (module, outcome): value(found, "warren_notifications_total", module=module, outcome=outcome)
+        for module in ("ops", "mail")
+        for outcome in ("sent", "failed", "retried")
+    }
+    assert shown == {
+        ("ops", "sent"): 3,
+        ("ops", "failed"): 0,
+        ("ops", "retried"): 1,
+        ("mail", "sent"): 0,
+        ("mail", "failed"): 1,
+        ("mail", "retried"): 5,
+    }
+    assert value(found, "warren_notifications_owed", module="ops") == 1
+    assert value(found, "warren_notifications_owed", module="mail") == 0
+    assert value(found, "warren_incidents_open", cluster="local") == 1
+    assert value(found, "warren_incidents_open", cluster="quiet") == 0
+
+
+def test_without_notifiers_there_are_no_series_of_them() -> None:
+    app = App(Settings(), MemoryAnswers(), MemoryLogLevel(), CollectorRegistry(), host="here")
+    assert not [name for name, _ in series(app) if "notif" in name or "incident" in name]

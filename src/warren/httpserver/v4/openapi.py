@@ -20,6 +20,7 @@ _SHAPES: Final = (
     shapes.GroupDetail,
     shapes.GroupTopic,
     shapes.Changes,
+    shapes.Incidents,
 )
 _WORDS: Final[Mapping[str, str]] = {
     "cluster": "A configured cluster",

@@ -79,4 +79,18 @@ CHANGES: Final = Operation(
     (parameters.SINCE, parameters.WAIT, parameters.ONLY),
     events=True,
 )
-OPERATIONS: Final = (OPENAPI, HEALTH, GROUPS, GROUP, GROUP_TOPIC, CHANGES)
+INCIDENTS: Final = Operation(
+    "incidents",
+    "/v4/incidents",
+    "Incidents, open and past, the newest first, with what was sent to whom and how it went",
+    shapes.Incidents,
+    (
+        parameters.INCIDENT_STATE,
+        parameters.INCIDENT_CLUSTER,
+        parameters.INCIDENT_GROUP,
+        parameters.INCIDENT_MODULE,
+        parameters.OFFSET,
+        parameters.LIMIT,
+    ),
+)
+OPERATIONS: Final = (OPENAPI, HEALTH, GROUPS, GROUP, GROUP_TOPIC, CHANGES, INCIDENTS)

@@ -20,9 +20,10 @@ from warren.httpserver.group_table import GroupTable
 from warren.httpserver.names import first_found, module_named
 from warren.httpserver.reply import Reply, Stream, as_json, refused
 from warren.httpserver.router import Answer, Handler, Request
-from warren.httpserver.state import Answers
+from warren.httpserver.state import Answers, Notifying
 from warren.httpserver.v4 import openapi, shapes
 from warren.httpserver.v4.feed import Feed, History, News
+from warren.httpserver.v4.incidents import notifier_health
 from warren.httpserver.v4.operations import (
     CHANGES,
     GROUP,
@@ -79,10 +80,15 @@ class Pages:
     """Answers from the feed's histories, so that a page and the changes after it fit together."""
 
     def __init__(
-        self, answers: Answers, feed: Feed, now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+        self,
+        answers: Answers,
+        feed: Feed,
+        notifying: Notifying | None = None,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._answers = answers
         self._feed = feed
+        self._notifying = notifying
         self._now_ms = now_ms
         self._streams = 0
         self._document = Reply(200, reply.JSON, (gojson.encode(openapi.document()),))
@@ -129,7 +135,9 @@ class Pages:
         now_ms = self._now_ms()
         clusters = [self._cluster_health(cluster, now_ms) for cluster in sorted(self._answers.clusters())]
         ready = self._answers.ready()
-        return as_json(shapes.Health(ready, warren.__version__, clusters), 200 if ready else 503)
+        # who follows or cannot reach ZooKeeper still answers well: only the clusters make Warren ready
+        notifier = notifier_health(self._notifying)
+        return as_json(shapes.Health(ready, warren.__version__, clusters, notifier), 200 if ready else 503)
 
     def _cluster_health(self, cluster: str, now_ms: int) -> shapes.ClusterHealth:
         progress, history = self._answers.progress(cluster), self._feed.history(cluster)

@@ -160,17 +160,41 @@ SORT: Final = Parameter(
 )
 OFFSET: Final = Parameter(
     "offset",
-    "Groups to leave out at the beginning",
+    "How many to leave out at the beginning",
     {"type": "integer", "minimum": 0, "maximum": _MAX_OFFSET, "default": 0},
     _number(0, _MAX_OFFSET),
     0,
 )
 LIMIT: Final = Parameter(
     "limit",
-    "Groups on a page at most",
+    "How many on a page at most",
     {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 1000},
     _number(1, MAX_LIMIT),
     1000,
+)
+INCIDENT_CLUSTER: Final = Parameter(
+    "cluster",
+    "Only incidents of this cluster",
+    {"type": "string", "minLength": 1, "maxLength": 256},
+    _text(256),
+)
+INCIDENT_GROUP: Final = Parameter(
+    "group",
+    "Only incidents of groups whose name fits: `*` stands for anything, `?` for one character, `[ab]` for one of those",
+    {"type": "string", "minLength": 1, "maxLength": 256},
+    _text(256),
+)
+INCIDENT_MODULE: Final = Parameter(
+    "module",
+    "Only incidents that this notifier was told of, or is to be",
+    {"type": "string", "minLength": 1, "maxLength": 256},
+    _text(256),
+)
+INCIDENT_STATE: Final = Parameter(
+    "state",
+    "`open`: only those that last; `past`: only those that are over",
+    {"type": "string", "enum": ["open", "past"]},
+    _one_of(["open", "past"]),
 )
 SINCE: Final = Parameter(
     "since",

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 GroupStatusName = Literal["OK", "WARN", "ERR"]
+IncidentStatusName = Literal["NOTFOUND", "OK", "WARN", "ERR"]
 PartitionStatusName = Literal["OK", "WARN", "STOP", "STALL", "REWIND"]
 
 Count = Annotated[int, Meta(ge=0)]
@@ -159,9 +160,83 @@ class ClusterHealth(msgspec.Struct, frozen=True):
     groups: Annotated[dict[GroupStatusName, Count], Meta(description="Groups by status")]
 
 
+class ModuleHealth(msgspec.Struct, frozen=True):
+    """Messages of one notifier; all but those owed are counted since Warren started."""
+
+    module: str
+    owed: Annotated[Count, Meta(description="Decided and not out yet")]
+    sent: Count
+    failed: Annotated[Count, Meta(description="Given up after the last attempt")]
+    retried: Annotated[Count, Meta(description="Attempts beyond the first")]
+
+
+class NotifierHealth(msgspec.Struct, frozen=True):
+    """Who sends, and what is still to be sent."""
+
+    state: Annotated[
+        Literal["alone", "leading", "following", "disconnected"],
+        Meta(
+            description="alone: without ZooKeeper; following: another instance sends; disconnected: ZooKeeper does "
+            "not answer, and so nothing is sent from here"
+        ),
+    ]
+    leader: Annotated[str, Meta(description="The instance that sends; empty: not known")]
+    open_incidents: Count
+    modules: list[ModuleHealth]
+
+
 class Health(msgspec.Struct, frozen=True):
     """Whether Warren can be trusted right now."""
 
     ready: bool
     version: str
     clusters: list[ClusterHealth]
+    notifier: Annotated[NotifierHealth | None, Meta(description="Null: no notifier is configured")]
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message to one module, and how it went."""
+
+    id: str
+    module: str
+    kind: Literal["open", "close"]
+    status: Annotated[IncidentStatusName, Meta(description="The group's status that it tells of")]
+    state: Annotated[
+        Literal["owed", "sent", "failed", "abandoned"],
+        Meta(
+            description="owed: not out yet; failed: given up; abandoned: a newer one took its place, or its module "
+            "is not configured any more"
+        ),
+    ]
+    attempts: Count
+    decided_at: Milliseconds
+    at: Annotated[Milliseconds, Meta(description="When the state was reached, or the last attempt ended")]
+    answer: Annotated[str, Meta(description="What the other side said when it was sent; else empty")]
+    error: Annotated[str, Meta(description="Why the last attempt failed; else empty")]
+
+
+class Incident(msgspec.Struct, frozen=True):
+    """One group from the moment it was not OK until it was again."""
+
+    id: str
+    cluster: str
+    group: str
+    start: Milliseconds
+    end: Annotated[Milliseconds | None, Meta(description="Null: it is open")]
+    ending: Annotated[
+        Literal["ok", "gone"] | None,
+        Meta(description="ok: the group was OK again; gone: it or its cluster is not watched any more"),
+    ]
+    status: Annotated[IncidentStatusName, Meta(description="The group's status at the last look")]
+    worst: Annotated[IncidentStatusName, Meta(description="The worst status of the incident")]
+    messages: Annotated[
+        list[Message], Meta(description="Oldest first; of a long incident the first one and the newest ones")
+    ]
+
+
+class Incidents(msgspec.Struct, frozen=True):
+    """A page of incidents."""
+
+    total: Annotated[Count, Meta(description="Incidents that fit, on all pages")]
+    offset: Count
+    incidents: list[Incident]
