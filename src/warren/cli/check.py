@@ -16,7 +16,7 @@ from warren.config.unserved import unserved
 from warren.errors import ConfigError
 
 if TYPE_CHECKING:
-    from warren.cli.probes import Outcome
+    from warren.cli.attempts import Outcome
 
 
 def check(
@@ -64,7 +64,8 @@ def check(
 
 
 def _outcomes(settings: Settings, limit_s: float) -> "Sequence[Outcome]":
-    from warren.cli.probes import attempted, probes  # noqa: PLC0415 - clients cost a third of a second
+    from warren.cli.attempts import attempted  # noqa: PLC0415
+    from warren.cli.probes import probes  # noqa: PLC0415 - clients cost a third of a second
 
     tries = list(probes(settings))
     with Console(stderr=True).status(f"Trying {len(tries)} servers…"):

@@ -1,12 +1,9 @@
-"""Trying every server that a configuration names, all at once, each with a time limit."""
+"""A try for every server that a configuration names."""
 
 import logging
 import os
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -18,46 +15,20 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
+from warren.cli.attempts import Probe, UnreachableError
+from warren.cli.notifier_probes import notifier_probes
 from warren.config import Settings
 from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink
 from warren.config.sections import KafkaConsumer
-from warren.errors import WarrenError
 from warren.kafka.client import client_properties
 from warren.kafka.login import with_login
 
 # clients that report on their own would talk over our answer
 _SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)
-# how much longer than its own limit a try may take before it is given up
-_GRACE_S: Final = 1.0
-
-
-class UnreachableError(WarrenError):
-    """A server that did not answer as it should."""
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """One try: what for, where, and how; it returns what it found or raises UnreachableError."""
-
-    # dotted name of the section
-    key: str
-    kind: str
-    address: str
-    attempt: Callable[[float], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a try went."""
-
-    probe: Probe
-    reached: bool
-    detail: str
-    seconds: float
 
 
 def probes(settings: Settings) -> Iterator[Probe]:
-    """A try for every Kafka, ZooKeeper and sink."""
+    """A try for every Kafka, ZooKeeper, notifier and sink."""
     for name, cluster in settings.cluster.items():
         where = ",".join(cluster.servers)
         properties = client_properties(settings, cluster.client_profile, cluster.servers)
@@ -74,6 +45,7 @@ def probes(settings: Settings) -> Iterator[Probe]:
     if settings.zookeeper is not None:
         where = ",".join(settings.zookeeper.servers)
         yield Probe("zookeeper", "ZooKeeper", where, partial(_zookeeper, where, ""))
+    yield from notifier_probes(settings)
     for name, sink in settings.sink.items():
         yield from _sink(settings, f"sink.{name}", sink)
 
@@ -102,34 +74,6 @@ def _verify(settings: Settings, sink: ElasticsearchSink) -> bool | str:
     if sink.noverify:
         return False
     return str(settings.path(sink.extra_ca)) if sink.extra_ca else True
-
-
-def attempted(tries: list[Probe], limit_s: float) -> list[Outcome]:
-    """The outcomes in the order of the tries; one that hangs costs no more than its limit."""
-    outcomes: dict[int, Outcome] = {}
-
-    def run(index: int, probe: Probe) -> None:
-        begun = time.monotonic()
-        try:
-            reached, detail = True, probe.attempt(limit_s)
-        except WarrenError as error:
-            reached, detail = False, str(error)
-        outcomes[index] = Outcome(probe, reached, detail, time.monotonic() - begun)
-
-    # daemons: a thread stuck in a name lookup must not keep the process from ending
-    threads = [
-        threading.Thread(target=run, args=(index, probe), daemon=True) for index, probe in enumerate(tries)
-    ]
-    deadline = time.monotonic() + limit_s + _GRACE_S
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
-    late = f"no answer within {limit_s:g} s"
-    return [
-        outcomes.get(index, Outcome(probe, reached=False, detail=late, seconds=limit_s))
-        for index, probe in enumerate(tries)
-    ]
 
 
 def _kafka(properties: dict[str, Any], topic: str, limit_s: float) -> str:

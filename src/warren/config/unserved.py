@@ -13,6 +13,5 @@ def unserved(settings: Settings) -> tuple[str, ...]:
         for name, module in settings.consumer.items()
         if not isinstance(module, KafkaConsumer)
     ]
-    notifiers = [f"notifier.{name}: notifications are not sent yet" for name in settings.notifier]
     sinks = [f"sink.{name}: nothing is written to sinks yet" for name in settings.sink]
-    return (*consumers, *notifiers, *sinks)
+    return (*consumers, *sinks)

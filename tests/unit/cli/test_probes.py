@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from warren.cli.probes import Outcome, Probe, UnreachableError, attempted, probes
+from warren.cli.attempts import Outcome, Probe, UnreachableError, attempted
+from warren.cli.probes import probes
 from warren.config import AnySink, Settings
 from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink
 from warren.config.sections import Cluster, KafkaConsumer, KafkaZkConsumer, StormConsumer, ZooKeeper

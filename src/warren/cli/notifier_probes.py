@@ -1,0 +1,157 @@
+"""Trying the servers that notifiers send to, without sending anything."""
+
+from __future__ import annotations
+
+import re
+import smtplib
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from warren.cli.attempts import Probe, UnreachableError
+from warren.config import AnyNotifier, Settings
+from warren.config.modules import EmailNotifier, HttpNotifier, SlackNotifier
+
+_PORTS: Final = {"http": 80, "https": 443}
+# mail servers on this port speak TLS from the first byte
+_SMTPS_PORT: Final = 465
+_ORIGIN: Final = re.compile(r"https?://[^/?#]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Which certificates of the other side are good."""
+
+    extra_ca: Path | None = None
+    noverify: bool = False
+
+
+def notifier_probes(settings: Settings) -> Iterator[Probe]:
+    """A try for every host that a notifier sends to."""
+    for name, module in settings.notifier.items():
+        yield from _probes(settings, f"notifier.{name}", module)
+
+
+def _probes(settings: Settings, key: str, module: AnyNotifier) -> Iterator[Probe]:
+    match module:
+        case HttpNotifier():
+            trust = _trust(settings, module)
+            # open and close mostly go to the same host
+            for origin in dict.fromkeys(_origin(url) for url in (module.url_open, module.url_close) if url):
+                yield Probe(key, "HTTP", origin, partial(_web, origin, trust))
+        case EmailNotifier():
+            where = f"{module.server}:{module.port}"
+            yield Probe(key, "SMTP", where, partial(_mail, module, _trust(settings, module)))
+        case SlackNotifier():
+            webhook = module.webhook_url.get_secret_value()
+            if webhook:
+                # the path is the permission to send: it is not shown
+                origin = _origin(webhook)
+                yield Probe(key, "Slack", origin, partial(_web, origin, Trust()))
+            else:
+                yield Probe(key, "Slack", module.api_url, partial(_slack, module))
+        case _:
+            return
+
+
+def _trust(settings: Settings, module: HttpNotifier | EmailNotifier) -> Trust:
+    return Trust(settings.path(module.extra_ca) if module.extra_ca else None, module.noverify)
+
+
+def _origin(url: str) -> str:
+    """Scheme, host and port; a login is left out. The address itself where a template makes it."""
+    found = _ORIGIN.match(url)
+    if found is None or "{{" in found[0]:
+        return url.partition("?")[0]
+    scheme, _, host = found[0].partition("://")
+    return f"{scheme}://{host.rpartition('@')[2]}"
+
+
+def _context(trust: Trust) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if trust.noverify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if trust.extra_ca is not None:
+        try:
+            context.load_verify_locations(trust.extra_ca)
+        except OSError as error:
+            raise UnreachableError(f"extra-ca {trust.extra_ca} holds no certificates: {error}") from None
+    return context
+
+
+def _web(origin: str, trust: Trust, limit_s: float) -> str:
+    """Connects, and no more: a request would be a message."""
+    if "{{" in origin:
+        return "not tried: its host comes from a template"
+    address = urlsplit(origin)
+    host = address.hostname or ""
+    try:
+        port = address.port or _PORTS[address.scheme]
+        with socket.create_connection((host, port), timeout=limit_s) as plain:
+            if address.scheme == "http":
+                return "connected"
+            with _context(trust).wrap_socket(plain, server_hostname=host) as secured:
+                return f"connected with {secured.version()}"
+    except (OSError, ValueError) as error:
+        raise UnreachableError(_reason(error)) from None
+
+
+def _mail(module: EmailNotifier, trust: Trust, limit_s: float) -> str:
+    """Greets, and no more."""
+    context = _context(trust)
+    try:
+        if module.port == _SMTPS_PORT:
+            client: smtplib.SMTP = smtplib.SMTP_SSL(
+                module.server, module.port, timeout=limit_s, context=context
+            )
+        else:
+            client = smtplib.SMTP(module.server, module.port, timeout=limit_s)
+        with client:
+            client.ehlo()
+            secured = "TLS" if module.port == _SMTPS_PORT else ""
+            if client.has_extn("starttls"):
+                client.starttls(context=context)
+                client.ehlo()
+                secured = "STARTTLS"
+            offered = client.esmtp_features.get("auth", "").upper().split()
+    except (OSError, smtplib.SMTPException) as error:
+        raise UnreachableError(_reason(error)) from None
+    _check_login(module, offered)
+    greeting = "greets" + (f" with {secured}" if secured else " without TLS")
+    return f"{greeting}, takes {', '.join(offered)}" if offered else f"{greeting}, takes no login"
+
+
+def _check_login(module: EmailNotifier, offered: list[str]) -> None:
+    wanted = {"plain": "PLAIN", "login": "LOGIN", "crammd5": "CRAM-MD5"}.get(module.auth_type)
+    if wanted is not None and wanted not in offered:
+        there = f"only {', '.join(offered)}" if offered else "no login at all"
+        raise UnreachableError(
+            f"greets, but takes {there}: auth-type {module.auth_type} will fail; change auth-type, "
+            "or the port to one where logins are taken (587)"
+        )
+
+
+def _slack(module: SlackNotifier, limit_s: float) -> str:
+    """Asks whose token it is; nothing shows in any channel."""
+    headers = {"Authorization": f"Bearer {module.token.get_secret_value()}"}
+    try:
+        answer = httpx.post(f"{module.api_url.rstrip('/')}/auth.test", headers=headers, timeout=limit_s)
+        told = answer.json()
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+        raise UnreachableError(_reason(error)) from None
+    if not isinstance(told, dict) or not told.get("ok"):
+        why = told.get("error", "") if isinstance(told, dict) else ""
+        raise UnreachableError(f"refuses the token: {why or f'HTTP {answer.status_code}'}")
+    return f"knows the token: {told.get('user', 'a bot')} of {told.get('team', 'a team')}"
+
+
+def _reason(error: Exception) -> str:
+    return str(error) or type(error).__name__
