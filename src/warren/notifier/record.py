@@ -1,0 +1,78 @@
+"""What readers see of the notifier: incidents, what was sent to whom, who leads, and how many."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from warren.evaluator.status import Status
+from warren.notifier.message import Kind
+
+# owed: decided, and not yet out; failed: given up after its last attempt; abandoned: a newer one took its place
+# before it got out, or its module is not configured any more
+State = Literal["owed", "sent", "failed", "abandoned"]
+# ok: the group is OK again; gone: it was deleted or expired, or its cluster is not configured any more
+Ending = Literal["", "ok", "gone"]
+# alone: no [zookeeper]; disconnected: ZooKeeper does not answer, so nothing is sent from here
+Role = Literal["alone", "leading", "following", "disconnected"]
+
+
+class MessageRecord(msgspec.Struct, frozen=True):
+    """One message to one module, and how it went."""
+
+    id: str
+    module: str
+    kind: Kind
+    # the group's status that the message tells of
+    status: Status
+    state: State
+    # when it was decided to send it
+    decided_ms: int
+    # attempts so far
+    attempts: int
+    # when the state was reached, or the last attempt ended; the decision's time before the first attempt
+    at_ms: int
+    # sent: what the other side said; else why the last attempt failed; "" before the first
+    answer: str
+
+
+class Incident(msgspec.Struct, frozen=True):
+    """One group from the moment it was not OK until it was again."""
+
+    id: str
+    cluster: str
+    group: str
+    start_ms: int
+    # None while it is open
+    end_ms: int | None
+    ending: Ending
+    # the group's status at the last look, and the worst one of the incident
+    status: Status
+    worst: Status
+    # oldest first; of a long incident the first one and the newest ones
+    messages: tuple[MessageRecord, ...] = ()
+
+    @property
+    def is_open(self) -> bool:
+        return self.end_ms is None
+
+
+class Leadership(msgspec.Struct, frozen=True):
+    """Whether this instance sends."""
+
+    state: Role
+    # who sends: the instance's own name for itself (host and process id); "" when not known
+    leader: str
+
+
+class ModuleCounts(msgspec.Struct, frozen=True):
+    """Messages of one module: the first three since this process started, `owed` now."""
+
+    sent: int = 0
+    # given up, each counted once
+    failed: int = 0
+    # attempts beyond the first
+    retried: int = 0
+    # decided and not yet out
+    owed: int = 0
