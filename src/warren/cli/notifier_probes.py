@@ -93,12 +93,13 @@ def _web(origin: str, trust: Trust, limit_s: float) -> str:
         return "not tried: its host comes from a template"
     address = urlsplit(origin)
     host = address.hostname or ""
+    context = _context(trust) if address.scheme == "https" else None
     try:
         port = address.port or _PORTS[address.scheme]
         with socket.create_connection((host, port), timeout=limit_s) as plain:
-            if address.scheme == "http":
+            if context is None:
                 return "connected"
-            with _context(trust).wrap_socket(plain, server_hostname=host) as secured:
+            with context.wrap_socket(plain, server_hostname=host) as secured:
                 return f"connected with {secured.version()}"
     except (OSError, ValueError) as error:
         raise UnreachableError(_reason(error)) from None
