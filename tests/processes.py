@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import time
 from collections.abc import Callable
 
@@ -24,3 +27,22 @@ def eventually(condition: Callable[[], bool], within_s: float) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def kill_session(session: int) -> None:
+    """SIGKILL for every process of a session, those too that it starts meanwhile."""
+
+    def alone() -> bool:
+        left = [pid for pid in psutil.pids() if _session(pid) == session and alive(pid)]
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not left
+
+    assert eventually(alone, 10)
+
+
+def _session(pid: int) -> int:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        return os.getsid(pid)
+    return -1

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import signal
 import subprocess
 import sys
 import threading
@@ -13,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 from tests.integration.pipeline import child
 from tests.integration.pipeline.hands import (
@@ -30,7 +27,7 @@ from tests.integration.pipeline.hands import (
     running,
     windows,
 )
-from tests.processes import eventually
+from tests.processes import eventually, kill_session
 from tests.unit.pipeline_double import Pipeline, look, records
 
 from warren.consumer.drain import Drain
@@ -91,33 +88,8 @@ def engine_process(directory: Path, broker: Broker) -> Iterator[subprocess.Popen
     try:
         yield process
     finally:
-        kill(process.pid)
+        kill_session(process.pid)
         process.wait()
-
-
-def kill(session: int) -> None:
-    """SIGKILL for every process of a session, those too that it starts meanwhile."""
-
-    def alone() -> bool:
-        left = [pid for pid in psutil.pids() if _session(pid) == session and _runs(pid)]
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        return not left
-
-    assert eventually(alone, 10)
-
-
-def _session(pid: int) -> int:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        return os.getsid(pid)
-    return -1
-
-
-def _runs(pid: int) -> bool:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    return False
 
 
 class Checkpoint:
