@@ -110,6 +110,11 @@ class EmailNotifier(Notifier):
     )
     username: str = Field(default="", description="user, when there is an auth-type")
     password: Secret = Field(default=NoSecret, description="password of that user")
+    tls: Annotated[Literal["auto", "none", "starttls", "tls"], Lower] = Field(
+        default="auto",
+        description="beyond Burrow: starttls or tls: not without; none: never; auto: tls on port 465, "
+        "else starttls when the server offers it",
+    )
     timeout: Positive = Field(default=10, description="beyond Burrow: seconds that sending may take")
     extra_ca: InputFile = Field(default="", description="certificates (PEM) to trust besides the system's")
     noverify: bool = Field(default=False, description="do not check the server's certificate")

@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from warren.config.kinds import (
     Address,
+    BareUrl,
     InputFile,
     KafkaServers,
     Lower,
@@ -38,6 +39,11 @@ class General(Section):
     )
     access_control_allow_origin: str = Field(
         default="", description="value of that header on every answer; empty: no header"
+    )
+    public_url: BareUrl = Field(
+        default="",
+        description="beyond Burrow: address under which people reach this Warren, for links in messages; "
+        "empty: the first listener under this host's name",
     )
     env_var_prefix: str = Field(
         default="burrow", description="first part of the environment variables that override keys"
