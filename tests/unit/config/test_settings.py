@@ -24,6 +24,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "stdout-logfile": "",
         "access-control-allow-origin": "",
         "env-var-prefix": "burrow",
+        "public-url": "",
     },
     "logging": {
         "filename": "",
@@ -171,6 +172,7 @@ DEFAULTS |= {
         "password": SECRET,
         "extra-ca": "",
         "noverify": False,
+        "tls": "auto",
         "timeout": 10,
     },
     "notifier slack": NOTIFIER
