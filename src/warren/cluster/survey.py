@@ -91,7 +91,8 @@ class Surveyor:
     def _list(self, at_ms: int, limit: Limit) -> None:
         began = self._clock()
         partitions = self._brokers.partitions(limit)
-        self._ids = self._brokers.topic_ids(partitions, limit)
+        ids = self._brokers.topic_ids(partitions, limit)
+        self._ids = {topic: ids.get(topic, self._ids.get(topic, "")) for topic in partitions}
         self._partitions = partitions
         cost_ms = (self._clock() - began) * 1000
         self._list_ms = at_ms + min(self._topic_refresh_ms, round(cost_ms / LISTING_SHARE))

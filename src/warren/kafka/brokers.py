@@ -21,6 +21,9 @@ LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 # with less time than this there is no use in asking
 _LEAST_S: Final = 0.02
+# of the time that is left, what the first question to the controller may take: the client goes on asking one that
+# died until somebody makes it look who the controller is now
+_FIRST_SHARE: Final = 0.4
 
 # 64 bits without a sign
 _LOW: Final = (1 << 64) - 1
@@ -79,24 +82,30 @@ class Brokers:
 
     def topic(self, name: str, limit: Limit) -> Topic | None:
         """One topic, None when it is not there; asking does not make it."""
-        seconds = limit.left()
-        (asked,) = self._client.describe_topics(TopicCollection([name]), request_timeout=seconds).values()
         try:
-            found = asked.result(seconds)
-        except KafkaException as error:
-            if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            try:
+                found = self._described(name, limit.left() * _FIRST_SHARE)
+            except (KafkaException, TimeoutError) as error:
+                if _unknown(error):
+                    return None
+                self._client.list_topics(timeout=limit.left() * _FIRST_SHARE)
+                found = self._described(name, limit.left())
+        except (KafkaException, TimeoutError) as error:
+            if _unknown(error):
                 return None
-            raise self._unreachable(error) from error
-        except TimeoutError as error:
             raise self._unreachable(error) from error
         return Topic(_known_id(found), tuple(sorted(each.id for each in found.partitions)))
 
+    def _described(self, name: str, seconds: float) -> Any:
+        (asked,) = self._client.describe_topics(TopicCollection([name]), request_timeout=seconds).values()
+        return asked.result(seconds)
+
     def topic_ids(self, topics: Iterable[str], limit: Limit) -> dict[str, str]:
-        """Topic: its id, where the brokers have ids."""
+        """Topic: its id, where the brokers have ids and the controller answers."""
         names = list(topics)
         if not names:
             return {}
-        seconds = limit.left()
+        seconds = limit.left() * _FIRST_SHARE
         asked = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
         return {name: _known_id(found) for name, found in _answers(asked, seconds).items()}
 
@@ -110,6 +119,8 @@ class Brokers:
         return {
             (place.topic, place.partition): answer.offset
             for place, answer in _answers(answers, seconds).items()
+            # a leader that did not answer in time is no error, but an offset that no log has
+            if answer.offset >= 0
         }
 
     def _unreachable(self, error: KafkaException | TimeoutError) -> UnreachableError:
@@ -117,6 +128,11 @@ class Brokers:
         return UnreachableError(
             f"Kafka at {self._servers} does not answer ({why}): is it up, and is the address right?"
         )
+
+
+def _unknown(error: KafkaException | TimeoutError) -> bool:
+    """Whether the brokers said that there is no such topic."""
+    return isinstance(error, KafkaException) and error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
 
 
 def _answers(futures: Mapping[Any, Any], seconds: float) -> dict[Any, Any]:
