@@ -1,0 +1,71 @@
+"""How messages leave: one sender per [notifier.N] section."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from warren.config.modules import EmailNotifier, HttpNotifier, SlackNotifier
+from warren.config.settings import AnyNotifier
+from warren.notifier.message import Kind
+from warren.notifier.senders.delivery import DeliveryError, Sender, Text
+from warren.notifier.senders.email import EmailSender
+from warren.notifier.senders.exchange import Exchange
+from warren.notifier.senders.http import HttpSender
+from warren.notifier.senders.null import NullSender
+from warren.notifier.senders.slack import SlackSender
+from warren.notifier.senders.trust import trust
+
+__all__ = ["DeliveryError", "Sender", "Text", "sender"]
+
+# Slack's messages are few; a connection is kept for the next group of the same look
+_SLACK_KEEPALIVE_S: Final = 60
+
+
+def sender(
+    name: str,
+    module: AnyNotifier,
+    page: Callable[[str, str], str],
+    located: Callable[[str], Path] = Path,
+) -> Sender:
+    """The sender of [notifier.<name>]; `located` finds the files that it names (Settings.path).
+
+    TemplateError or ConfigError when a file cannot be used.
+    """
+    from warren.notifier.templates import text_template  # noqa: PLC0415
+
+    match module:
+        case HttpNotifier():
+            context = trust(_file(module.extra_ca, located), noverify=module.noverify)
+            exchange = Exchange(
+                context, keepalive_s=module.keepalive, reuse=not module.disable_http_keepalive
+            )
+            urls: dict[Kind, Text] = {"open": text_template(module.url_open, f"notifier.{name}: url-open")}
+            if module.url_close:
+                urls["close"] = text_template(module.url_close, f"notifier.{name}: url-close")
+            return HttpSender(module, exchange, urls, _texts(module, located, "http"))
+        case EmailNotifier():
+            context = trust(_file(module.extra_ca, located), noverify=module.noverify)
+            return EmailSender(module, context, _texts(module, located, "email"))
+        case SlackNotifier():
+            exchange = Exchange(trust(None, noverify=False), keepalive_s=_SLACK_KEEPALIVE_S, reuse=True)
+            return SlackSender(module, exchange, page, _texts(module, located, ""))
+        case _:
+            return NullSender()
+
+
+def _texts(module: AnyNotifier, located: Callable[[str], Path], own: str) -> dict[Kind, Text]:
+    """The configured templates, or Warren's own where there are some (`own`-open, `own`-close)."""
+    from warren.notifier.templates import load_template  # noqa: PLC0415
+
+    files: dict[Kind, str] = {"open": module.template_open, "close": module.template_close}
+    return {
+        kind: load_template(str(located(file)) if file else "", f"{own}-{kind}")
+        for kind, file in files.items()
+        if file or own
+    }
+
+
+def _file(name: str, located: Callable[[str], Path]) -> Path | None:
+    return located(name) if name else None

@@ -1,0 +1,236 @@
+"""Messages as mails, delivered to one mail server."""
+
+from __future__ import annotations
+
+import contextlib
+import smtplib
+import socket
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from email import policy
+from email.message import EmailMessage
+from typing import Any, Final
+
+from warren.config.modules import EmailNotifier
+from warren.notifier.message import Kind, Message
+from warren.notifier.senders.delivery import DeliveryError, Text
+from warren.notifier.senders.mail import addresses, mail, printable
+from warren.notifier.senders.trust import certificate_fault
+from warren.notifier.templates.errors import TemplateError
+
+# mail servers on this port speak TLS from the first byte
+_TLS_PORT: Final = 465
+# what Burrow calls itself; looking our own name up could take longer than sending
+_OWN_NAME: Final = "localhost"
+# Go sends a password unencrypted to these only, and so did Burrow
+_LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+# auth-type: SMTP's word for it
+_MECHANISMS: Final = {"plain": "PLAIN", "login": "LOGIN", "crammd5": "CRAM-MD5"}
+# what a person does about an answer, which takes the place of {}
+_REFUSED_MAIL: Final = "refused the mail: {}; see its log"
+_REFUSALS: Final[Mapping[type[smtplib.SMTPException], str]] = {
+    smtplib.SMTPAuthenticationError: "refused the login: {}; check username, password and auth-type",
+    smtplib.SMTPSenderRefused: "refused the sender: {}; check from, or log in with auth-type",
+    smtplib.SMTPConnectError: "takes nothing now: {}; see its log",
+}
+
+
+class EmailSender:
+    """[notifier.N] with class-name "email": a connection for every mail, as Burrow."""
+
+    def __init__(self, module: EmailNotifier, context: ssl.SSLContext, texts: Mapping[Kind, Text]) -> None:
+        self._module = module
+        self._context = context
+        self._texts = texts
+        self._from = addresses(module.from_, "from")[0]
+        self._to = addresses(module.to, "to")
+        self._where = f"{module.server}:{module.port}"
+
+    def send(self, message: Message, timeout_s: float) -> str:
+        """The server's answer, and whom it did not take the mail for."""
+        try:
+            text = self._texts[message.kind].render(printable(message), self._module.extras)
+        except TemplateError as error:
+            raise DeliveryError(str(error), retriable=False) from error
+        made = mail(text, message, self._from, self._to)
+        limit_s = min(timeout_s, self._module.timeout)
+        try:
+            with self._connected(limit_s) as client:
+                self._log_in(client)
+                return self._handed_over(client, made)
+        except TimeoutError:
+            raise self._silence(limit_s) from None
+        except smtplib.SMTPException as error:
+            raise self._protocol_fault(error, limit_s) from None
+        except OSError as error:
+            raise DeliveryError(self._connection_fault(error), retriable=True) from None
+
+    def close(self) -> None:
+        """No connection outlives its mail."""
+
+    @contextlib.contextmanager
+    def _connected(self, limit_s: float) -> Iterator[_Client]:
+        """A connection, secured as configured."""
+        tls = self._module.tls
+        if tls == "auto" and self._module.port == _TLS_PORT:
+            tls = "tls"
+        client = _Client(limit_s, self._context if tls == "tls" else None)
+        try:
+            code, answer = client.connect(self._module.server, self._module.port)
+            if code != 220:
+                raise smtplib.SMTPConnectError(code, answer)
+            client.ehlo_or_helo_if_needed()
+            if tls == "starttls" or (tls == "auto" and client.has_extn("starttls")):
+                if not client.has_extn("starttls"):
+                    raise DeliveryError(
+                        f"The mail server {self._where} does not offer STARTTLS; change port or tls",
+                        retriable=False,
+                    )
+                client.starttls(context=self._context)
+                client.ehlo_or_helo_if_needed()
+            yield client
+            with contextlib.suppress(OSError, smtplib.SMTPException):
+                # the mail is taken already
+                client.quit()
+        finally:
+            client.close()
+
+    def _log_in(self, client: _Client) -> None:
+        mechanism = _MECHANISMS.get(self._module.auth_type)
+        # without an offer Burrow sends without a login, and the server says what it thinks of it
+        if mechanism is None or not client.has_extn("auth"):
+            return
+        offered = client.esmtp_features["auth"].upper().split()
+        if mechanism not in offered:
+            raise DeliveryError(
+                f"The mail server {self._where} takes {', '.join(offered)}, but not {mechanism}; change auth-type",
+                retriable=False,
+            )
+        if mechanism != "CRAM-MD5" and not (client.secured or self._may_go_open()):
+            raise DeliveryError(
+                f"The password would go to {self._where} unencrypted; use a port with TLS or STARTTLS, "
+                'or allow it with tls = "none"',
+                retriable=False,
+            )
+        client.log_in(mechanism, self._module.username, self._module.password.get_secret_value())
+
+    def _may_go_open(self) -> bool:
+        return self._module.tls == "none" or self._module.server.strip("[]").lower() in _LOCAL
+
+    def _handed_over(self, client: _Client, made: EmailMessage) -> str:
+        recipients = [address.addr_spec for address in self._to]
+        international = not (self._from.addr_spec + "".join(recipients)).isascii()
+        if international and not client.has_extn("smtputf8"):
+            raise DeliveryError(
+                f"The mail server {self._where} takes no addresses beyond ASCII; use others in from and to",
+                retriable=False,
+            )
+        wire = made.as_bytes(policy=policy.SMTPUTF8 if international else policy.SMTP)
+        options = ["SMTPUTF8", "BODY=8BITMIME"] if international else []
+        refused = client.sendmail(self._from.addr_spec, recipients, wire, options)
+        # those who were taken have the mail: a repeat would be their second
+        return f"taken by {self._where}" + (f", but not for {_refusals(refused)}" if refused else "")
+
+    def _protocol_fault(self, error: smtplib.SMTPException, limit_s: float) -> DeliveryError:
+        """4xx says "later", 5xx "never", and a connection may hold the next time."""
+        if isinstance(error, smtplib.SMTPServerDisconnected):
+            # smtplib has no other sign of it
+            timed_out = "timed out" in str(error)
+            return self._silence(limit_s) if timed_out else self._breach()
+        if isinstance(error, smtplib.SMTPRecipientsRefused):
+            what = f"refused every recipient: {_refusals(error.recipients)}; correct to"
+            later = any(code < 500 for code, _ in error.recipients.values())
+        elif isinstance(error, smtplib.SMTPResponseException):
+            what = f"{_REFUSALS.get(type(error), _REFUSED_MAIL).format(_answer(error))}"
+            later = error.smtp_code < 500
+        else:
+            what, later = f"did not take the mail: {error}; see its log", False
+        return DeliveryError(f"The mail server {self._where} {what}", retriable=later)
+
+    def _silence(self, limit_s: float) -> DeliveryError:
+        return DeliveryError(
+            f"The mail server {self._where} did not answer within {limit_s:g} s; "
+            "see whether it is up and reachable from here, or raise timeout",
+            retriable=True,
+        )
+
+    def _breach(self) -> DeliveryError:
+        return DeliveryError(
+            f"The mail server {self._where} broke off; see its log, and whether port and tls belong together",
+            retriable=True,
+        )
+
+    def _connection_fault(self, error: OSError) -> str:
+        untrusted = certificate_fault(error)
+        if untrusted:
+            return (
+                f"The mail server {self._where} shows a certificate that is not trusted ({untrusted}); "
+                "name the certificate of its authority in extra-ca, or set noverify"
+            )
+        if isinstance(error, ssl.SSLError):
+            reason = (error.reason or str(error)).lower().replace("_", " ")
+            return f"No TLS with the mail server {self._where} ({reason}); see whether port and tls belong together"
+        return (
+            f"No connection to the mail server {self._where}: {error.strerror or error}; "
+            "check server and port, and that it runs"
+        )
+
+
+class _Client(smtplib.SMTP):
+    """smtplib's client with one limit for all of its steps, and TLS from the first byte when asked for."""
+
+    def __init__(self, limit_s: float, context: ssl.SSLContext | None) -> None:
+        self._deadline = time.monotonic() + limit_s
+        self._context = context
+        super().__init__(local_hostname=_OWN_NAME, timeout=limit_s)
+
+    @property
+    def secured(self) -> bool:
+        return isinstance(self.sock, ssl.SSLSocket)
+
+    def log_in(self, mechanism: str, user: str, password: str) -> None:
+        """With this mechanism only: smtplib's own login would go on to others."""
+        self.user, self.password = user, password
+        steps: Mapping[str, Any] = {
+            "PLAIN": self.auth_plain,
+            "LOGIN": self.auth_login,
+            "CRAM-MD5": self.auth_cram_md5,
+        }
+        self.auth(mechanism, steps[mechanism])
+
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+        # the name that STARTTLS checks the certificate against
+        self._host = host
+        plain = socket.create_connection((host, port), timeout)
+        if self._context is None:
+            return plain
+        try:
+            return self._context.wrap_socket(plain, server_hostname=host)
+        except BaseException:
+            plain.close()
+            raise
+
+    def getreply(self) -> tuple[int, bytes]:
+        self._limit()
+        return super().getreply()
+
+    def _limit(self) -> None:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        if self.sock is not None:
+            self.sock.settimeout(left)
+
+
+def _answer(error: smtplib.SMTPResponseException) -> str:
+    return _said(error.smtp_code, error.smtp_error)
+
+
+def _refusals(refused: Mapping[str, tuple[int, bytes]]) -> str:
+    return ", ".join(f"{address} ({_said(code, text)})" for address, (code, text) in refused.items())
+
+
+def _said(code: int, text: bytes | str) -> str:
+    words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return f"{code} {' '.join(words.split())}"[:200].strip()

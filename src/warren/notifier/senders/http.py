@@ -1,0 +1,87 @@
+"""Messages as HTTP requests, as Burrow sends them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Final
+
+from warren.config.modules import HttpNotifier
+from warren.notifier.message import Kind, Message
+from warren.notifier.senders.delivery import DeliveryError, Text
+from warren.notifier.senders.exchange import Answer, Exchange
+from warren.notifier.templates.errors import TemplateError
+
+# what a person does about an answer
+_REMEDIES: Final = {
+    401: "check username, password and headers",
+    403: "check username, password and headers",
+    404: "check the address",
+    405: "check the method",
+    413: "make the template's text shorter",
+    429: "send less often with send-interval, or raise the receiver's limit",
+}
+
+
+class HttpSender:
+    """[notifier.N] with class-name "http"."""
+
+    def __init__(
+        self,
+        module: HttpNotifier,
+        exchange: Exchange,
+        urls: Mapping[Kind, Text],
+        bodies: Mapping[Kind, Text],
+    ) -> None:
+        self._module = module
+        self._exchange = exchange
+        self._urls = urls
+        self._bodies = bodies
+        self._methods: Mapping[Kind, str] = {"open": module.method_open, "close": module.method_close}
+        self._headers = _headers(module)
+        self._secrets = _secrets(module, self._headers)
+
+    def send(self, message: Message, timeout_s: float) -> str:
+        """ "HTTP 200" or another success."""
+        try:
+            url = self._urls[message.kind].render(message, self._module.extras)
+            body = self._bodies[message.kind].render(message, self._module.extras)
+        except TemplateError as error:
+            raise DeliveryError(str(error), retriable=False) from error
+        answer = self._exchange.ask(
+            self._methods[message.kind],
+            url,
+            # who gets a message twice can tell
+            {"Idempotency-Key": message.id} | self._headers,
+            body.encode("utf-8", "replace"),
+            timeout_s=min(timeout_s, self._module.timeout),
+            keys=f"url-{message.kind}",
+        )
+        if not answer.taken:
+            raise DeliveryError(self._refusal(answer), retriable=answer.later, wait_s=answer.wait_s)
+        return f"HTTP {answer.status}"
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self._exchange.close()
+
+    def _refusal(self, answer: Answer) -> str:
+        quoted = answer.quoted(self._secrets)
+        said = f"The receiver answered HTTP {answer.status}" + (f': "{quoted}"' if quoted else "")
+        return f"{said}; {_REMEDIES.get(answer.status, 'see its log')}"
+
+
+def _headers(module: HttpNotifier) -> dict[str, str]:
+    """Ours first, so that the configuration's may take their place."""
+    headers = {"Content-Type": "application/json"}
+    if module.username:
+        login = f"{module.username}:{module.password.get_secret_value()}"
+        headers["Authorization"] = "Basic " + base64.b64encode(login.encode()).decode()
+    given = {name.lower(): value.get_secret_value() for name, value in module.headers.items()}
+    return {name: value for name, value in headers.items() if name.lower() not in given} | given
+
+
+def _secrets(module: HttpNotifier, headers: Mapping[str, str]) -> tuple[str, ...]:
+    values = [module.password.get_secret_value(), *headers.values()]
+    values += [value.partition(" ")[2] for value in headers.values()]
+    return tuple(value for value in values if len(value) > 3 and value != "application/json")

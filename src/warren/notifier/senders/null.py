@@ -1,0 +1,16 @@
+"""Nothing is sent: for trying out."""
+
+from __future__ import annotations
+
+from warren.notifier.message import Message
+
+
+class NullSender:
+    """[notifier.N] with class-name "null"."""
+
+    def send(self, message: Message, timeout_s: float) -> str:
+        """Always well."""
+        return "not sent: null"
+
+    def close(self) -> None:
+        """There is nothing to let go."""

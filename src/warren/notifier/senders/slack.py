@@ -1,0 +1,134 @@
+"""Messages in Slack, by an incoming webhook or by a bot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from warren.config.modules import SlackNotifier
+from warren.notifier.message import Kind, Message
+from warren.notifier.senders.delivery import DeliveryError, Text
+from warren.notifier.senders.exchange import Answer, Exchange
+from warren.notifier.senders.slack_message import payload
+from warren.notifier.templates.errors import TemplateError
+
+# Slack cuts longer texts
+_MOST_TEXT: Final = 40000
+# Slack's word for a fault: what a person does about it
+_REMEDIES: Final = {
+    "account_inactive": "the bot was removed: install it again and use its new token",
+    "action_prohibited": "an administrator forbids it: ask for permission",
+    "channel_is_archived": "unarchive the channel, or use another one",
+    "channel_not_found": "check channel, and invite the bot to it",
+    "invalid_auth": "check token",
+    "invalid_blocks": "check the template's JSON against Slack's Block Kit",
+    "invalid_payload": "check the template's JSON",
+    "invalid_token": "make a new incoming webhook and put its address into webhook-url",
+    "is_archived": "unarchive the channel, or use another one",
+    "missing_scope": "give the bot the scope chat:write",
+    "no_active_hooks": "the webhook was switched off: make a new one and put its address into webhook-url",
+    "no_service": "the webhook was removed: make a new one and put its address into webhook-url",
+    "no_service_id": "check webhook-url",
+    "no_team": "check webhook-url",
+    "no_text": "let the template give some text",
+    "not_authed": "check token",
+    "not_in_channel": "invite the bot to the channel",
+    "team_disabled": "the workspace is switched off: use another one",
+    "token_expired": "make a new token",
+    "token_revoked": "make a new token",
+}
+_LATER: Final = frozenset(
+    {"fatal_error", "internal_error", "ratelimited", "rate_limited", "request_timeout", "service_unavailable"}
+)
+
+
+class SlackSender:
+    """[notifier.N] with class-name "slack"."""
+
+    def __init__(
+        self,
+        module: SlackNotifier,
+        exchange: Exchange,
+        page: Callable[[str, str], str],
+        texts: Mapping[Kind, Text],
+    ) -> None:
+        """`texts` holds the configured templates only; without one the message is Warren's own."""
+        self._module = module
+        self._exchange = exchange
+        self._page = page
+        self._texts = texts
+        self._token = module.token.get_secret_value()
+        self._webhook = module.webhook_url.get_secret_value()
+        path = self._webhook.partition("://")[2].partition("/")[2]
+        self._secrets = tuple(secret for secret in (self._token, self._webhook, path) if secret)
+
+    def send(self, message: Message, timeout_s: float) -> str:
+        """ "Slack took it", with the message's number in its channel when a bot sent it."""
+        body = self._payload(message)
+        headers = {"Content-Type": "application/json; charset=utf-8", "Idempotency-Key": message.id}
+        if self._token:
+            url, keys = f"{self._module.api_url.rstrip('/')}/chat.postMessage", "api-url"
+            headers["Authorization"] = f"Bearer {self._token}"
+            body.setdefault("channel", self._module.channel)
+        else:
+            url, keys = self._webhook, "webhook-url"
+        answer = self._exchange.ask(
+            "POST",
+            url,
+            headers,
+            json.dumps(body).encode(),
+            timeout_s=min(timeout_s, self._module.timeout),
+            keys=keys,
+        )
+        if not answer.taken:
+            raise self._refusal(answer, answer.quoted(self._secrets))
+        if not self._token:
+            return f"HTTP {answer.status}: Slack took it"
+        return self._posted(answer)
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self._exchange.close()
+
+    def _payload(self, message: Message) -> dict[str, Any]:
+        text = self._texts.get(message.kind)
+        if text is None:
+            return payload(message, self._page(message.result.cluster, message.result.group))
+        try:
+            rendered = text.render(message, self._module.extras)
+        except TemplateError as error:
+            raise DeliveryError(str(error), retriable=False) from error
+        try:
+            given = json.loads(rendered)
+        except ValueError:
+            given = None
+        return given if isinstance(given, dict) else {"text": rendered[:_MOST_TEXT]}
+
+    def _posted(self, answer: Answer) -> str:
+        """The API says in the body whether it took the message."""
+        try:
+            said = json.loads(answer.text)
+        except ValueError:
+            said = None
+        if not isinstance(said, dict) or "ok" not in said:
+            raise DeliveryError(
+                "The answer is not Slack's; check api-url and proxies on the way", retriable=True
+            )
+        if not said["ok"]:
+            raise self._refusal(answer, str(said.get("error", "")))
+        return f"HTTP {answer.status}: Slack took it (ts {said.get('ts', 'unknown')})"
+
+    def _refusal(self, answer: Answer, reason: str) -> DeliveryError:
+        words = f": {reason}" if reason else ""
+        if answer.status == 429 or reason in {"ratelimited", "rate_limited"}:
+            remedy = "send less often with send-interval, or spread the groups over several notifiers"
+        else:
+            remedy = _REMEDIES.get(
+                reason, "see Slack's documentation of that word" if reason else "see its status page"
+            )
+        return DeliveryError(
+            f"Slack answered HTTP {answer.status}{words}; {remedy}",
+            retriable=answer.later or reason in _LATER,
+            wait_s=answer.wait_s,
+        )

@@ -1,0 +1,142 @@
+"""What a message looks like in Slack: one line to see on a phone, and the details under it."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from warren.evaluator.status import Status
+from warren.notifier.message import Message
+from warren.snapshot.model import GroupStatus, PartitionStatus
+
+# Slack cuts or refuses longer texts
+MOST_TEXT: Final = 3000
+MOST_FALLBACK: Final = 4000
+MOST_PARTITIONS: Final = 5
+# names are free in Kafka; longer ones would fill a phone's screen
+_MOST_NAME: Final = 120
+# what Slack takes for markup
+_ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+# status: emoji and colour of the bar beside the details
+_LOOKS: Final = {
+    Status.NOTFOUND: (":grey_question:", "#8d8d8d"),
+    Status.OK: (":large_green_circle:", "#2eb67d"),
+    Status.WARN: (":large_yellow_circle:", "#ecb22e"),
+    Status.ERR: (":red_circle:", "#e01e5a"),
+}
+_CLOSED: Final = ":white_check_mark:"
+
+
+def payload(message: Message, link: str) -> dict[str, Any]:
+    """The message as Slack's API takes it; `link` leads to the group's page, empty: there is none."""
+    result = message.result
+    emoji, colour = _LOOKS.get(result.status, _LOOKS[Status.ERR])
+    heading = f"{_CLOSED if message.kind == 'close' else emoji} {_heading(message)}"
+    details = [_section(fields=_facts(message))]
+    if result.partitions and message.kind == "open":
+        details.append(_section(_worst(result)))
+    if link and len(link) < MOST_TEXT // 2:
+        details.append(_section(f"<{_marked_off(link)}|Open the group's page>"))
+    return {
+        "text": _cut(_fallback(message), MOST_FALLBACK),
+        "blocks": [_section(heading)],
+        "attachments": [{"color": colour, "blocks": details}],
+        # a link in a message about trouble needs no preview
+        "unfurl_links": False,
+    }
+
+
+def escaped(text: str) -> str:
+    """Text that Slack shows as it is, on one line."""
+    plain = _cut(_UNPRINTABLE.sub(" ", text), _MOST_NAME)
+    return _marked_off(plain)
+
+
+def duration(seconds: float) -> str:
+    """A time as a person says it: its two greatest parts."""
+    whole = max(0, round(seconds))
+    parts = [(whole // 86400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s")]
+    first = next((index for index, (number, _) in enumerate(parts) if number), len(parts) - 1)
+    return " ".join(f"{number} {unit}" for number, unit in parts[first : first + 2] if number) or "0 s"
+
+
+def _heading(message: Message) -> str:
+    result = message.result
+    status = "OK again" if message.kind == "close" else result.status.name
+    return f"*{status}*: *{escaped(result.group) or '(no name)'}* on {escaped(result.cluster)}"
+
+
+def _fallback(message: Message) -> str:
+    """What a phone shows before Slack is opened."""
+    result = message.result
+    where = f"{escaped(result.group)} on {escaped(result.cluster)}"
+    if message.kind == "close":
+        lasted = _lasted(message)
+        return f"OK again: {where}" + (f", after {lasted}" if lasted else "")
+    return f"{result.status.name}: {where}, {_trouble(result)}, total lag {result.totallag:,}"
+
+
+def _facts(message: Message) -> list[str]:
+    """Label and value, two beside each other where the screen is wide."""
+    result = message.result
+    facts = [("Total lag", f"{result.totallag:,}")]
+    if message.kind == "open":
+        facts.append(("Partitions", _trouble(result)))
+    if message.start_ms is not None:
+        facts.append(("Since" if message.kind == "open" else "Began", _moment(message.start_ms)))
+    if message.kind == "close":
+        facts.append(("Over", _moment(message.decided_ms)))
+        lasted = _lasted(message)
+        facts += [("Took", lasted)] if lasted else []
+    return [f"*{label}*\n{value}" for label, value in facts]
+
+
+def _trouble(result: GroupStatus) -> str:
+    return f"{len(result.partitions):,} of {result.partition_count:,} in trouble"
+
+
+def _worst(result: GroupStatus) -> str:
+    ranked = sorted(result.partitions, key=lambda p: (-p.status, -p.current_lag, p.topic, p.partition))
+    lines = [_line(partition) for partition in ranked[:MOST_PARTITIONS]]
+    more = len(ranked) - len(lines)
+    return "\n".join(["*Worst partitions*", *lines, *([f"and {more:,} more"] if more else [])])
+
+
+def _line(partition: PartitionStatus) -> str:
+    return (
+        f"• {escaped(partition.topic)}/{partition.partition} "
+        f"*{partition.status.name}* lag {partition.current_lag:,}"
+    )
+
+
+def _lasted(message: Message) -> str:
+    if message.start_ms is None:
+        return ""
+    return duration((message.decided_ms - message.start_ms) / 1000)
+
+
+def _moment(moment_ms: int) -> str:
+    """In the reader's own time zone; UTC where Slack cannot."""
+    utc = datetime.fromtimestamp(moment_ms // 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return f"<!date^{moment_ms // 1000}^{{date_short_pretty}} {{time_secs}}|{utc}>"
+
+
+def _section(text: str = "", *, fields: list[str] | None = None) -> dict[str, Any]:
+    if fields is not None:
+        return {"type": "section", "fields": [_marked(field) for field in fields]}
+    return {"type": "section", "text": _marked(text)}
+
+
+def _marked(text: str) -> dict[str, Any]:
+    # verbatim: a name like orders.example.com is no link
+    return {"type": "mrkdwn", "text": text, "verbatim": True}
+
+
+def _marked_off(text: str) -> str:
+    return "".join(_ESCAPES.get(letter, letter) for letter in text)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
