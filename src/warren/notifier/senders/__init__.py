@@ -9,7 +9,7 @@ from typing import Final
 from warren.config.modules import EmailNotifier, HttpNotifier, SlackNotifier
 from warren.config.settings import AnyNotifier
 from warren.notifier.message import Kind
-from warren.notifier.senders.delivery import DeliveryError, Sender, Text
+from warren.notifier.senders.delivery import DeliveryError, Draft, Sender, Text
 from warren.notifier.senders.email import EmailSender
 from warren.notifier.senders.exchange import Exchange
 from warren.notifier.senders.http import HttpSender
@@ -17,7 +17,7 @@ from warren.notifier.senders.null import NullSender
 from warren.notifier.senders.slack import SlackSender
 from warren.notifier.senders.trust import trust
 
-__all__ = ["DeliveryError", "Sender", "Text", "sender"]
+__all__ = ["DeliveryError", "Draft", "Sender", "Text", "sender"]
 
 # Slack's messages are few; a connection is kept for the next group of the same look
 _SLACK_KEEPALIVE_S: Final = 60

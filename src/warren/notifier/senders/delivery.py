@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 from warren.errors import WarrenError
 from warren.notifier.message import Message
+
+# in place of what nobody is to see
+HIDDEN: Final = "REDACTED"
 
 
 class DeliveryError(WarrenError):
@@ -27,11 +31,23 @@ class Text(Protocol):
         """The text for this message; TemplateError when there is none."""
 
 
+@dataclass(frozen=True)
+class Draft:
+    """What a sender makes of a message, to be looked at: without secrets."""
+
+    # where it goes, then headers, a line each
+    head: tuple[str, ...]
+    body: str = ""
+
+
 class Sender(Protocol):
     """One [notifier.N]'s way out; used by one thread, never tries twice by itself."""
 
     def send(self, message: Message, timeout_s: float) -> str:
         """One line on what the other side said; DeliveryError when it did not take the message."""
+
+    def draft(self, message: Message) -> Draft:
+        """What `send` would send; DeliveryError when a template cannot say it."""
 
     def close(self) -> None:
         """Let connections go; nothing is sent afterwards."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from warren.config.modules import EmailNotifier
 from warren.notifier.message import Kind, Message
-from warren.notifier.senders.delivery import DeliveryError, Text
+from warren.notifier.senders.delivery import DeliveryError, Draft, Text
 from warren.notifier.senders.mail import addresses, mail, printable
 from warren.notifier.senders.trust import certificate_fault
 from warren.notifier.templates.errors import TemplateError
@@ -49,11 +49,7 @@ class EmailSender:
 
     def send(self, message: Message, timeout_s: float) -> str:
         """The server's answer, and whom it did not take the mail for."""
-        try:
-            text = self._texts[message.kind].render(printable(message), self._module.extras)
-        except TemplateError as error:
-            raise DeliveryError(str(error), retriable=False) from error
-        made = mail(text, message, self._from, self._to)
+        made = self._mail(message)
         limit_s = min(timeout_s, self._module.timeout)
         try:
             with self._connected(limit_s) as client:
@@ -66,8 +62,21 @@ class EmailSender:
         except OSError as error:
             raise DeliveryError(self._connection_fault(error), retriable=True) from None
 
+    def draft(self, message: Message) -> Draft:
+        """The mail."""
+        made = self._mail(message)
+        head = (f"{name}: {value}" for name, value in made.items())
+        return Draft((f"mail to {self._where}", *head), made.get_content())
+
     def close(self) -> None:
         """No connection outlives its mail."""
+
+    def _mail(self, message: Message) -> EmailMessage:
+        try:
+            text = self._texts[message.kind].render(printable(message), self._module.extras)
+        except TemplateError as error:
+            raise DeliveryError(str(error), retriable=False) from error
+        return mail(text, message, self._from, self._to)
 
     @contextlib.contextmanager
     def _connected(self, limit_s: float) -> Iterator[_Client]:

@@ -8,7 +8,7 @@ from typing import Final
 
 from warren.config.modules import HttpNotifier
 from warren.notifier.message import Kind, Message
-from warren.notifier.senders.delivery import DeliveryError, Text
+from warren.notifier.senders.delivery import HIDDEN, DeliveryError, Draft, Text
 from warren.notifier.senders.exchange import Answer, Exchange
 from warren.notifier.templates.errors import TemplateError
 
@@ -43,11 +43,7 @@ class HttpSender:
 
     def send(self, message: Message, timeout_s: float) -> str:
         """ "HTTP 200" or another success."""
-        try:
-            url = self._urls[message.kind].render(message, self._module.extras)
-            body = self._bodies[message.kind].render(message, self._module.extras)
-        except TemplateError as error:
-            raise DeliveryError(str(error), retriable=False) from error
+        url, body = self._rendered(message)
         answer = self._exchange.ask(
             self._methods[message.kind],
             url,
@@ -61,9 +57,31 @@ class HttpSender:
             raise DeliveryError(self._refusal(answer), retriable=answer.later, wait_s=answer.wait_s)
         return f"HTTP {answer.status}"
 
+    def draft(self, message: Message) -> Draft:
+        """The request; headers of the configuration may be secrets."""
+        url, body = self._rendered(message)
+        given = {name.lower() for name in self._module.headers} | {"authorization"}
+        headers = {"Idempotency-Key": message.id} | self._headers
+        shown = (f"{name}: {HIDDEN if name.lower() in given else value}" for name, value in headers.items())
+        return Draft((f"{self._methods[message.kind]} {url}", *shown), body)
+
     def close(self) -> None:
         """Let the connection go."""
         self._exchange.close()
+
+    def _rendered(self, message: Message) -> tuple[str, str]:
+        """Address and body."""
+        try:
+            return (
+                self._urls[message.kind].render(message, self._module.extras),
+                self._bodies[message.kind].render(message, self._module.extras),
+            )
+        except TemplateError as error:
+            raise DeliveryError(str(error), retriable=False) from error
+        except KeyError:
+            raise DeliveryError(
+                f"There is no url-{message.kind}; add it to send {message.kind} messages", retriable=False
+            ) from None
 
     def _refusal(self, answer: Answer) -> str:
         quoted = answer.quoted(self._secrets)

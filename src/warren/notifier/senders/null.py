@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from warren.notifier.message import Message
+from warren.notifier.senders.delivery import Draft
 
 
 class NullSender:
@@ -11,6 +12,10 @@ class NullSender:
     def send(self, message: Message, timeout_s: float) -> str:
         """Always well."""
         return "not sent: null"
+
+    def draft(self, message: Message) -> Draft:
+        """Nothing, to nobody."""
+        return Draft(("to nobody",))
 
     def close(self) -> None:
         """There is nothing to let go."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from warren.config.modules import SlackNotifier
 from warren.notifier.message import Kind, Message
-from warren.notifier.senders.delivery import DeliveryError, Text
+from warren.notifier.senders.delivery import HIDDEN, DeliveryError, Draft, Text
 from warren.notifier.senders.exchange import Answer, Exchange
 from warren.notifier.senders.slack_message import payload
 from warren.notifier.templates.errors import TemplateError
@@ -60,19 +60,16 @@ class SlackSender:
         self._texts = texts
         self._token = module.token.get_secret_value()
         self._webhook = module.webhook_url.get_secret_value()
+        self._api = f"{module.api_url.rstrip('/')}/chat.postMessage"
         path = self._webhook.partition("://")[2].partition("/")[2]
         self._secrets = tuple(secret for secret in (self._token, self._webhook, path) if secret)
 
     def send(self, message: Message, timeout_s: float) -> str:
         """ "Slack took it", with the message's number in its channel when a bot sent it."""
-        body = self._payload(message)
-        headers = {"Content-Type": "application/json; charset=utf-8", "Idempotency-Key": message.id}
+        body, headers = self._payload(message), _headers(message)
         if self._token:
-            url, keys = f"{self._module.api_url.rstrip('/')}/chat.postMessage", "api-url"
             headers["Authorization"] = f"Bearer {self._token}"
-            body.setdefault("channel", self._module.channel)
-        else:
-            url, keys = self._webhook, "webhook-url"
+        url, keys = (self._api, "api-url") if self._token else (self._webhook, "webhook-url")
         answer = self._exchange.ask(
             "POST",
             url,
@@ -87,11 +84,25 @@ class SlackSender:
             return f"HTTP {answer.status}: Slack took it"
         return self._posted(answer)
 
+    def draft(self, message: Message) -> Draft:
+        """The request; a webhook's path is itself the permission to send."""
+        scheme, _, rest = self._webhook.partition("://")
+        url = self._api if self._token else f"{scheme}://{rest.partition('/')[0]}/{HIDDEN}"
+        headers = _headers(message) | ({"Authorization": HIDDEN} if self._token else {})
+        shown = (f"{name}: {value}" for name, value in headers.items())
+        return Draft((f"POST {url}", *shown), json.dumps(self._payload(message), ensure_ascii=False))
+
     def close(self) -> None:
         """Let the connection go."""
         self._exchange.close()
 
     def _payload(self, message: Message) -> dict[str, Any]:
+        made = self._own_or_given(message)
+        if self._token:
+            made.setdefault("channel", self._module.channel)
+        return made
+
+    def _own_or_given(self, message: Message) -> dict[str, Any]:
         text = self._texts.get(message.kind)
         if text is None:
             return payload(message, self._page(message.result.cluster, message.result.group))
@@ -132,3 +143,7 @@ class SlackSender:
             retriable=answer.later or reason in _LATER,
             wait_s=answer.wait_s,
         )
+
+
+def _headers(message: Message) -> dict[str, str]:
+    return {"Content-Type": "application/json; charset=utf-8", "Idempotency-Key": message.id}
