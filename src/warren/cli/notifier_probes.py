@@ -6,10 +6,8 @@ import re
 import smtplib
 import socket
 import ssl
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -18,19 +16,15 @@ import httpx
 from warren.cli.attempts import Probe, UnreachableError
 from warren.config import AnyNotifier, Settings
 from warren.config.modules import EmailNotifier, HttpNotifier, SlackNotifier
+from warren.errors import ConfigError
+from warren.notifier.senders.trust import trust
+
+Trusting = Callable[[], ssl.SSLContext]
 
 _PORTS: Final = {"http": 80, "https": 443}
 # mail servers on this port speak TLS from the first byte
 _SMTPS_PORT: Final = 465
 _ORIGIN: Final = re.compile(r"https?://[^/?#]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """Which certificates of the other side are good."""
-
-    extra_ca: Path | None = None
-    noverify: bool = False
 
 
 def notifier_probes(settings: Settings) -> Iterator[Probe]:
@@ -42,27 +36,29 @@ def notifier_probes(settings: Settings) -> Iterator[Probe]:
 def _probes(settings: Settings, key: str, module: AnyNotifier) -> Iterator[Probe]:
     match module:
         case HttpNotifier():
-            trust = _trust(settings, module)
+            trusting = _trusting(settings, module)
             # open and close mostly go to the same host
             for origin in dict.fromkeys(_origin(url) for url in (module.url_open, module.url_close) if url):
-                yield Probe(key, "HTTP", origin, partial(_web, origin, trust))
+                yield Probe(key, "HTTP", origin, partial(_web, origin, trusting))
         case EmailNotifier():
             where = f"{module.server}:{module.port}"
-            yield Probe(key, "SMTP", where, partial(_mail, module, _trust(settings, module)))
+            yield Probe(key, "SMTP", where, partial(_mail, module, _trusting(settings, module)))
         case SlackNotifier():
             webhook = module.webhook_url.get_secret_value()
             if webhook:
                 # the path is the permission to send: it is not shown
                 origin = _origin(webhook)
-                yield Probe(key, "Slack", origin, partial(_web, origin, Trust()))
+                yield Probe(key, "Slack", origin, partial(_web, origin, ssl.create_default_context))
             else:
                 yield Probe(key, "Slack", module.api_url, partial(_slack, module))
         case _:
             return
 
 
-def _trust(settings: Settings, module: HttpNotifier | EmailNotifier) -> Trust:
-    return Trust(settings.path(module.extra_ca) if module.extra_ca else None, module.noverify)
+def _trusting(settings: Settings, module: HttpNotifier | EmailNotifier) -> Trusting:
+    """As the sender trusts; a file that cannot be read is found when the try is made."""
+    extra_ca = settings.path(module.extra_ca) if module.extra_ca else None
+    return partial(trust, extra_ca, noverify=module.noverify)
 
 
 def _origin(url: str) -> str:
@@ -74,26 +70,20 @@ def _origin(url: str) -> str:
     return f"{scheme}://{host.rpartition('@')[2]}"
 
 
-def _context(trust: Trust) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    if trust.noverify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if trust.extra_ca is not None:
-        try:
-            context.load_verify_locations(trust.extra_ca)
-        except OSError as error:
-            raise UnreachableError(f"extra-ca {trust.extra_ca} holds no certificates: {error}") from None
-    return context
+def _context(trusting: Trusting) -> ssl.SSLContext:
+    try:
+        return trusting()
+    except ConfigError as error:
+        raise UnreachableError(str(error)) from None
 
 
-def _web(origin: str, trust: Trust, limit_s: float) -> str:
+def _web(origin: str, trusting: Trusting, limit_s: float) -> str:
     """Connects, and no more: a request would be a message."""
     if "{{" in origin:
         return "not tried: its host comes from a template"
     address = urlsplit(origin)
     host = address.hostname or ""
-    context = _context(trust) if address.scheme == "https" else None
+    context = _context(trusting) if address.scheme == "https" else None
     try:
         port = address.port or _PORTS[address.scheme]
         with socket.create_connection((host, port), timeout=limit_s) as plain:
@@ -105,11 +95,12 @@ def _web(origin: str, trust: Trust, limit_s: float) -> str:
         raise UnreachableError(_reason(error)) from None
 
 
-def _mail(module: EmailNotifier, trust: Trust, limit_s: float) -> str:
+def _mail(module: EmailNotifier, trusting: Trusting, limit_s: float) -> str:
     """Greets, and no more."""
-    context = _context(trust)
+    context = _context(trusting)
+    from_the_start = module.tls == "tls" or (module.tls == "auto" and module.port == _SMTPS_PORT)
     try:
-        if module.port == _SMTPS_PORT:
+        if from_the_start:
             client: smtplib.SMTP = smtplib.SMTP_SSL(
                 module.server, module.port, timeout=limit_s, context=context
             )
@@ -117,8 +108,10 @@ def _mail(module: EmailNotifier, trust: Trust, limit_s: float) -> str:
             client = smtplib.SMTP(module.server, module.port, timeout=limit_s)
         with client:
             client.ehlo()
-            secured = "TLS" if module.port == _SMTPS_PORT else ""
-            if client.has_extn("starttls"):
+            secured = "TLS" if from_the_start else ""
+            if module.tls == "starttls" and not client.has_extn("starttls"):
+                raise UnreachableError("greets, but offers no STARTTLS; change port or tls")
+            if module.tls != "none" and client.has_extn("starttls"):
                 client.starttls(context=context)
                 client.ehlo()
                 secured = "STARTTLS"

@@ -97,7 +97,7 @@ def test_a_file_without_certificates_is_named(tmp_path: Path) -> None:
     module = HttpNotifier(url_open="https://127.0.0.1:1", extra_ca=str(tmp_path / "ca.pem"))
     reached, detail = outcome(module)
     assert not reached
-    assert detail.startswith(f"extra-ca {tmp_path / 'ca.pem'} holds no certificates")
+    assert detail.startswith(f"extra-ca {tmp_path / 'ca.pem'}: holds no certificates")
 
 
 @pytest.mark.parametrize(
@@ -133,6 +133,22 @@ def test_a_mail_server_greets(receivers: ExitStack, certificates: Certificates) 
     assert not reached
     assert "certificate verify failed" in detail
     assert plain.received == secured.received == []
+
+
+def test_a_mail_server_without_the_tls_that_is_wanted(receivers: ExitStack) -> None:
+    receiver = receivers.enter_context(MailReceiver())
+    assert outcome(mail(receiver, tls="starttls")) == (
+        False,
+        "greets, but offers no STARTTLS; change port or tls",
+    )
+
+
+def test_a_mail_server_that_speaks_tls_from_the_first_byte(
+    receivers: ExitStack, certificates: Certificates
+) -> None:
+    receiver = receivers.enter_context(MailReceiver(certificates, tls="tls"))
+    module = mail(receiver, **{"tls": "tls", "extra-ca": str(certificates.ca)})
+    assert outcome(module) == (True, "greets with TLS, takes no login")
 
 
 def test_a_login_that_the_mail_server_does_not_take(receivers: ExitStack) -> None:
