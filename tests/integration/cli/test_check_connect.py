@@ -1,58 +1,29 @@
 """`warren check --connect` against a real Kafka and a real ZooKeeper, and against nobody."""
 
 import json
-import shutil
-import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kazoo.client import KazooClient
+from tests.zookeeper import HOST, ZooKeeperServer
 from typer.testing import CliRunner
 
 from warren.cli.main import app
 from warren.demo.broker import Broker
-
-ZOOKEEPER_JAR = "/usr/share/java/zookeeper.jar"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from warren.demo.ports import free_port
 
 
 @pytest.fixture(scope="module")
 def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A ZooKeeper with an old Kafka's /kafka/consumers in it, as host:port."""
-    folder = tmp_path_factory.mktemp("zookeeper")
-    address = f"127.0.0.1:{free_port()}"
-    (folder / "zoo.cfg").write_text(
-        f"dataDir={folder}/data\nclientPortAddress=127.0.0.1\nclientPort={address.rpartition(':')[2]}\n"
-        "admin.enableServer=false\n"
-    )
-    java = shutil.which("java")
-    assert java is not None, "the tests need Java"
-    main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-    process = subprocess.Popen(
-        [java, "-Xmx64m", "-cp", ZOOKEEPER_JAR, main, str(folder / "zoo.cfg")],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        # a server that is still starting takes connections and does not answer: try again soon
-        client = KazooClient(address, timeout=3, connection_retry={"max_tries": -1, "max_delay": 1})
-        client.start(timeout=60)
+    with ZooKeeperServer(tmp_path_factory.mktemp("zookeeper")) as server:
+        client = server.client()
         client.ensure_path("/kafka/consumers")
         client.stop()
         client.close()
-        yield address
-    finally:
-        process.terminate()
-        process.wait(10)
+        yield server.address
 
 
 def checked(tmp_path: Path, text: str, *arguments: str) -> tuple[int, dict[str, Any]]:
@@ -106,7 +77,7 @@ def test_everything_answers(broker: Broker, zookeeper: str, tmp_path: Path) -> N
 
 
 def test_nobody_answers_and_each_has_its_time_limit(tmp_path: Path) -> None:
-    nobody = f"127.0.0.1:{free_port()}"
+    nobody = f"{HOST}:{free_port(HOST)}"
     begun = time.monotonic()
     code, answer = checked(tmp_path, configuration(nobody, nobody, tmp_path), "--timeout", "3")
     took_s = time.monotonic() - begun
@@ -121,7 +92,7 @@ def test_nobody_answers_and_each_has_its_time_limit(tmp_path: Path) -> None:
 
 
 def test_a_person_sees_what_was_not_reached(tmp_path: Path) -> None:
-    nobody = f"127.0.0.1:{free_port()}"
+    nobody = f"{HOST}:{free_port(HOST)}"
     (tmp_path / "burrow.toml").write_text(
         f'[cluster.local]\nservers = ["{nobody}"]\n'
         f'[consumer.local]\nclass-name = "kafka"\ncluster = "local"\nservers = ["{nobody}"]\n'
