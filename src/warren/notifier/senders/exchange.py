@@ -23,6 +23,8 @@ _MOST_QUOTED: Final = 160
 _MOST_REDIRECTS: Final = 10
 # these say "later", though they begin with a 4
 _LATER: Final = frozenset({408, 425, 429})
+# no proxy leads to these, as with Go's client
+_LOCAL: Final = ("localhost", "127.0.0.1", "[::1]")
 _MASK: Final = "**********"
 
 
@@ -62,7 +64,9 @@ class Exchange:
         limits = httpx.Limits(
             max_connections=1, max_keepalive_connections=1 if reuse else 0, keepalive_expiry=keepalive_s
         )
-        self._client = httpx.Client(verify=context, limits=limits)
+        # proxies come from the environment
+        direct: dict[str, httpx.BaseTransport | None] = {f"all://{host}": None for host in _LOCAL}
+        self._client = httpx.Client(verify=context, limits=limits, mounts=direct)
 
     def ask(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, *, timeout_s: float, keys: str

@@ -60,7 +60,9 @@ def content(text: str) -> Content:
         elif head[1].lower() == "content-type":
             found = _MEDIA_TYPE.match(head[2])
             media_type = f"{found[1]}/{found[2]}".lower() if found else media_type
-    return Content(_one_line(first[2]).strip(), media_type, "".join(line + "\n" for line in body))
+    # a name that looks like an encoded word must not be decoded: anything could be in it
+    subject = _one_line(first[2]).replace("=?", "= ?").strip()
+    return Content(subject, media_type, "".join(line + "\n" for line in body))
 
 
 def mail(text: str, message: Message, sender: Address, recipients: Sequence[Address]) -> EmailMessage:
@@ -87,8 +89,8 @@ def addresses(value: str, key: str) -> tuple[Address, ...]:
     made = []
     for name, address in email.utils.getaddresses([value]):
         user, _, domain = address.rpartition("@")
-        if not user or not domain or _UNPRINTABLE.search(name + address) or " " in address:
-            what = f'{key} = "{value}": “{address or value}” is no mail address'
+        if not user or not domain or " " in address or _UNPRINTABLE.search(value):
+            what = f'{key} = "{_one_line(value)}": “{address or value}” is no mail address'
             raise ConfigError([f"{what}; write ops@example.com, or Ops <ops@example.com>"])
         made.append(Address(display_name=name, username=user, domain=domain))
     return tuple(made)
