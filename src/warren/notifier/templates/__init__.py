@@ -1,0 +1,8 @@
+"""What messages say: Go's text/template as Burrow's users have it, Jinja2 for new ones, and good defaults."""
+
+from warren.notifier.templates.errors import TemplateError
+from warren.notifier.templates.examination import examine
+from warren.notifier.templates.samples import sample
+from warren.notifier.templates.template import Template, load_template, text_template
+
+__all__ = ["Template", "TemplateError", "examine", "load_template", "sample", "text_template"]

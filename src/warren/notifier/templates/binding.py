@@ -1,0 +1,109 @@
+"""A message as Burrow's templates see it: its names, its types, and what each of them prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from warren.evaluator.status import Status
+from warren.notifier.message import Message
+from warren.notifier.templates.go.times import TIME, ZERO, Moment, from_milliseconds
+from warren.notifier.templates.go.types import (
+    BYTES,
+    FLOAT32,
+    INT,
+    INT32,
+    INT64,
+    STRING,
+    UINT64,
+    Field,
+    Function,
+    Kind,
+    Type,
+    Value,
+    give,
+    map_of,
+    pointer_to,
+    slice_of,
+    struct_of,
+)
+
+
+class Subject(NamedTuple):
+    """What the dot is at the beginning."""
+
+    message: Message
+    extras: Mapping[str, str]
+
+    @property
+    def start(self) -> Moment:
+        start_ms = self.message.start_ms
+        return ZERO if start_ms is None else from_milliseconds(start_ms)
+
+
+def _status_text(status: int) -> str:
+    return Status(status).name
+
+
+STATUS: Final = Type(
+    Kind.INT, "protocol.StatusConstant", text=_status_text, json=lambda status: f'"{_status_text(status)}"'
+)
+give(
+    STATUS,
+    Function("String", (), _status_text, STRING),
+    Function("MarshalText", (), lambda status: _status_text(status).encode(), BYTES),
+    Function("MarshalJSON", (), lambda status: f'"{_status_text(status)}"'.encode(), BYTES),
+)
+# its data is the number itself
+LAG: Final = struct_of("protocol.Lag", Field("Value", UINT64, int), json=str)
+give(LAG, Function("MarshalJSON", (), lambda lag: str(lag).encode(), BYTES))
+OFFSET: Final = struct_of(
+    "protocol.ConsumerOffset",
+    Field("Offset", INT64, attrgetter("offset"), "offset"),
+    # the commit's place in the offsets topic, which Burrow never shows
+    Field("Order", INT64, lambda _: 0, "-"),
+    Field("Timestamp", INT64, attrgetter("timestamp"), "timestamp"),
+    Field("ObservedTimestamp", INT64, attrgetter("observed_at"), "observedAt"),
+    Field("Lag", pointer_to(LAG), attrgetter("lag"), "lag"),
+)
+OFFSET_POINTER: Final = pointer_to(OFFSET)
+PARTITION: Final = struct_of(
+    "protocol.PartitionStatus",
+    Field("Topic", STRING, attrgetter("topic"), "topic"),
+    Field("Partition", INT32, attrgetter("partition"), "partition"),
+    Field("Owner", STRING, attrgetter("owner"), "owner"),
+    Field("ClientID", STRING, attrgetter("client_id"), "client_id"),
+    Field("Status", STATUS, attrgetter("status"), "status"),
+    Field("Start", OFFSET_POINTER, attrgetter("start"), "start"),
+    Field("End", OFFSET_POINTER, attrgetter("end"), "end"),
+    Field("CurrentLag", UINT64, attrgetter("current_lag"), "current_lag"),
+    Field("Complete", FLOAT32, attrgetter("complete"), "complete"),
+)
+PARTITION_POINTER: Final = pointer_to(PARTITION)
+PARTITIONS: Final = slice_of(PARTITION_POINTER)
+GROUP: Final = struct_of(
+    "protocol.ConsumerGroupStatus",
+    Field("Cluster", STRING, attrgetter("cluster"), "cluster"),
+    Field("Group", STRING, attrgetter("group"), "group"),
+    Field("Status", STATUS, attrgetter("status"), "status"),
+    Field("Complete", FLOAT32, attrgetter("complete"), "complete"),
+    Field("Partitions", PARTITIONS, attrgetter("partitions"), "partitions"),
+    Field("TotalPartitions", INT, attrgetter("partition_count"), "partition_count"),
+    Field("Maxlag", PARTITION_POINTER, attrgetter("maxlag"), "maxlag"),
+    Field("TotalLag", UINT64, attrgetter("totallag"), "totallag"),
+)
+EXTRAS: Final = map_of(STRING, STRING)
+SUBJECT: Final = struct_of(
+    "",
+    Field("Cluster", STRING, lambda subject: subject.message.result.cluster),
+    Field("Group", STRING, lambda subject: subject.message.result.group),
+    Field("ID", STRING, lambda subject: subject.message.incident),
+    Field("Start", TIME, attrgetter("start")),
+    Field("Extras", EXTRAS, attrgetter("extras")),
+    Field("Result", GROUP, lambda subject: subject.message.result),
+)
+
+
+def bound(message: Message, extras: Mapping[str, str]) -> Value:
+    return Value(SUBJECT, Subject(message, extras))

@@ -1,0 +1,1 @@
+"""The messages that Warren sends when a module names no templates."""

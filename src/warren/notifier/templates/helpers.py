@@ -1,0 +1,92 @@
+"""The functions that Burrow adds to Go's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from warren.evaluator.status import Status
+from warren.notifier.templates.binding import PARTITION_POINTER, PARTITIONS
+from warren.notifier.templates.go.escapes import JsonError, json_text
+from warren.notifier.templates.go.functions import BUILTINS
+from warren.notifier.templates.go.layouts import format_time
+from warren.notifier.templates.go.times import Moment
+from warren.notifier.templates.go.types import (
+    ANY,
+    INT,
+    INT64,
+    STRING,
+    STRINGS,
+    UINT64,
+    Function,
+    GoError,
+    Value,
+    map_of,
+    wrapped,
+)
+from warren.snapshot.model import PartitionStatus
+
+_COUNTED: Final = {
+    Status.WARN: "warn",
+    Status.STOP: "stop",
+    Status.STALL: "stall",
+    Status.REWIND: "rewind",
+}
+
+
+def _jsonencoder(value: Value | None) -> str:
+    try:
+        return json_text(value)
+    except JsonError:  # Burrow prints nothing then
+        return ""
+
+
+def topicsbystatus(partitions: Sequence[PartitionStatus] | None) -> dict[str, list[str]]:
+    """Status: its topics, each once, in the order of the partitions."""
+    topics: dict[str, dict[str, None]] = {}
+    for partition in partitions or ():
+        topics.setdefault(partition.status.name, {})[partition.topic] = None
+    return {status: list(names) for status, names in topics.items()}
+
+
+def partitioncounts(partitions: Sequence[PartitionStatus] | None) -> dict[str, int]:
+    """How many partitions are in each trouble; those that are OK are not counted."""
+    counts = {"warn": 0, "stop": 0, "stall": 0, "rewind": 0, "unknown": 0}
+    for partition in partitions or ():
+        if partition.status is not Status.OK:
+            counts[_COUNTED.get(partition.status, "unknown")] += 1
+    return counts
+
+
+def maxlag(partition: PartitionStatus | None) -> int:
+    return 0 if partition is None else partition.current_lag
+
+
+def formattimestamp(timestamp_ms: int, layout: str) -> str:
+    """A Kafka timestamp in a Go layout, in the zone of this machine."""
+    seconds, nanosecond = divmod(wrapped(timestamp_ms * 1_000_000, INT64), 1_000_000_000)
+    return format_time(Moment(seconds, nanosecond, local=True), layout)
+
+
+def _divide(dividend: int, divisor: int) -> int:
+    if divisor == 0:
+        raise GoError("runtime error: integer divide by zero")
+    quotient = abs(dividend) // abs(divisor)
+    return wrapped(quotient if (dividend < 0) == (divisor < 0) else -quotient, INT)
+
+
+HELPERS: Final[Mapping[str, Function]] = {
+    function.name: function
+    for function in (
+        Function("jsonencoder", (ANY,), _jsonencoder, STRING),
+        Function("topicsbystatus", (PARTITIONS,), topicsbystatus, map_of(STRING, STRINGS)),
+        Function("partitioncounts", (PARTITIONS,), partitioncounts, map_of(STRING, INT)),
+        Function("add", (INT, INT), lambda a, b: wrapped(a + b, INT), INT),
+        Function("minus", (INT, INT), lambda a, b: wrapped(a - b, INT), INT),
+        Function("multiply", (INT, INT), lambda a, b: wrapped(a * b, INT), INT),
+        Function("divide", (INT, INT), _divide, INT),
+        Function("maxlag", (PARTITION_POINTER,), maxlag, UINT64),
+        Function("formattimestamp", (INT64, STRING), formattimestamp, STRING),
+    )
+}
+FUNCTIONS: Final[Mapping[str, Function]] = {**BUILTINS, **HELPERS}

@@ -1,0 +1,343 @@
+"""Jinja2 for new templates: the same data under Python's names, in a sandbox."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
+from jinja2.exceptions import SecurityError, TemplateRuntimeError, UndefinedError
+from jinja2.exceptions import TemplateError as JinjaError
+from jinja2.meta import find_undeclared_variables
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from warren.config.problems import did_you_mean
+from warren.evaluator.status import Status
+from warren.notifier.message import Message
+from warren.notifier.templates import helpers
+from warren.notifier.templates.binding import GROUP, OFFSET, PARTITION
+from warren.notifier.templates.errors import TemplateError
+from warren.notifier.templates.go.escapes import json_string, json_text
+from warren.notifier.templates.go.nodes import Fault
+from warren.notifier.templates.go.printing import MAX_TEXT
+from warren.notifier.templates.go.types import Type, Value
+from warren.snapshot.model import Entry, GroupStatus, PartitionStatus
+
+# rounds of all loops over numbers in one rendering
+_MAX_ROUNDS: Final = 100_000
+_FIX: Final = "correct the template"
+
+
+class StatusText(str):
+    """A status by its name, with Burrow's number beside it."""
+
+    __slots__ = ("number",)
+    number: int
+
+    @classmethod
+    def of(cls, status: Status) -> StatusText:
+        text = cls(status.name)
+        text.number = int(status)
+        return text
+
+
+@dataclass(frozen=True)
+class PartitionView:
+    """One partition that is not OK, or the one with the greatest lag."""
+
+    topic: str
+    partition: int
+    owner: str
+    client_id: str
+    status: StatusText
+    start: Entry | None
+    end: Entry | None
+    current_lag: int
+    complete: float
+    head: int | None
+    tail: int | None
+    _source: PartitionStatus
+
+    @classmethod
+    def of(cls, one: PartitionStatus) -> PartitionView:
+        return cls(
+            topic=one.topic,
+            partition=one.partition,
+            owner=one.owner,
+            client_id=one.client_id,
+            status=StatusText.of(one.status),
+            start=one.start,
+            end=one.end,
+            current_lag=one.current_lag,
+            complete=one.complete,
+            head=one.head,
+            tail=one.tail,
+            _source=one,
+        )
+
+
+@dataclass(frozen=True)
+class ResultView:
+    """The verdict on the group."""
+
+    cluster: str
+    group: str
+    status: StatusText
+    complete: float
+    partitions: tuple[PartitionView, ...]
+    partition_count: int
+    maxlag: PartitionView | None
+    totallag: int
+    _source: GroupStatus
+
+    @classmethod
+    def of(cls, group: GroupStatus) -> ResultView:
+        return cls(
+            cluster=group.cluster,
+            group=group.group,
+            status=StatusText.of(group.status),
+            complete=group.complete,
+            partitions=tuple(PartitionView.of(one) for one in group.partitions),
+            partition_count=group.partition_count,
+            maxlag=None if group.maxlag is None else PartitionView.of(group.maxlag),
+            totallag=group.totallag,
+            _source=group,
+        )
+
+
+# type: the names that may follow it and a point; those that are not here are not looked into
+_ATTRIBUTES: Final[Mapping[type, frozenset[str]]] = {
+    ResultView: frozenset(field.name for field in fields(ResultView)) - {"_source"},
+    PartitionView: frozenset(field.name for field in fields(PartitionView)) - {"_source"},
+    Entry: frozenset(Entry.__struct_fields__),
+}
+# attribute of a type: its type, where it is one of the above; a list for lists of them
+_TYPES: Final[Mapping[tuple[type, str], type | list[type]]] = {
+    (ResultView, "partitions"): [PartitionView],
+    (ResultView, "maxlag"): PartitionView,
+    (PartitionView, "start"): Entry,
+    (PartitionView, "end"): Entry,
+}
+
+
+def context(message: Message, extras: Mapping[str, str]) -> dict[str, object]:
+    """What a template sees."""
+    start = None
+    if message.start_ms is not None:
+        start = datetime.fromtimestamp(message.start_ms / 1000, UTC).astimezone()
+    return {
+        "cluster": message.result.cluster,
+        "group": message.result.group,
+        "id": message.incident,
+        "kind": message.kind,
+        "start": start,
+        "extras": dict(extras),
+        "result": ResultView.of(message.result),
+    }
+
+
+_NAMES: Final = ("cluster", "group", "id", "kind", "start", "extras", "result")
+
+
+def jsonencoder(value: object) -> str:
+    """JSON as Burrow's helper of that name writes it."""
+    shapes: tuple[tuple[type, Type], ...] = ((ResultView, GROUP), (PartitionView, PARTITION), (Entry, OFFSET))
+    for view, shape in shapes:
+        if isinstance(value, view):
+            return json_text(Value(shape, getattr(value, "_source", value)))
+    if isinstance(value, str):
+        return json_string(value)
+    if isinstance(value, datetime):
+        return json_string(value.isoformat())
+    if isinstance(value, Mapping):
+        items = sorted((str(key), item) for key, item in value.items())
+        return "{" + ",".join(f"{json_string(key)}:{jsonencoder(item)}" for key, item in items) + "}"
+    if isinstance(value, Iterable):
+        return "[" + ",".join(jsonencoder(item) for item in value) + "]"
+    return json.dumps(value)
+
+
+def _sources(partitions: Iterable[PartitionView]) -> list[PartitionStatus]:
+    return [one._source for one in partitions]
+
+
+def _divide(dividend: int, divisor: int) -> int:
+    quotient = abs(dividend) // abs(divisor)
+    return quotient if (dividend < 0) == (divisor < 0) else -quotient
+
+
+_HELPERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "jsonencoder": jsonencoder,
+    "topicsbystatus": lambda partitions: helpers.topicsbystatus(_sources(partitions)),
+    "partitioncounts": lambda partitions: helpers.partitioncounts(_sources(partitions)),
+    "maxlag": lambda partition: 0 if partition is None else partition.current_lag,
+    "formattimestamp": helpers.formattimestamp,
+    "add": lambda a, b: a + b,
+    "minus": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": _divide,
+}
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """A sandbox where arithmetic cannot fill the memory."""
+
+    intercepted_binops = frozenset({"*", "**", "%"})
+
+    def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+        numbers = isinstance(left, int | float) and isinstance(right, int | float)
+        if not numbers or (operator == "**" and abs(right) > 100):
+            raise SecurityError(f"{operator} is for small numbers only here")
+        return super().call_binop(context, operator, left, right)
+
+
+def _environment() -> _Environment:
+    # the texts are JSON, mail and addresses, not HTML
+    environment = _Environment(
+        undefined=StrictUndefined,
+        autoescape=False,
+        keep_trailing_newline=True,
+    )
+    environment.globals.update(_HELPERS)
+    environment.filters.update(_HELPERS)
+    return environment
+
+
+_ENVIRONMENT: Final = _environment()
+
+
+@dataclass(frozen=True)
+class JinjaProgram:
+    """A template that can be rendered."""
+
+    name: str
+    source: str
+
+    def __post_init__(self) -> None:
+        found = next((fault for fault in syntax_faults(self.source)), None)
+        if found:
+            raise TemplateError(self.name, found.line, found.what, found.remedy)
+
+    def render(self, message: Message, extras: Mapping[str, str]) -> str:
+        template = _ENVIRONMENT.from_string(self.source)
+        data = {**context(message, extras), "range": _counted(_MAX_ROUNDS)}
+        try:
+            return "".join(_limited(template.generate(data)))
+        except Exception as error:
+            # a template may do anything that Python can refuse: all of it is the template's mistake
+            what, remedy = _said(error)
+            raise TemplateError(self.name, _line(error), what, remedy) from error
+
+
+def _counted(rounds: int) -> Callable[..., Iterator[int]]:
+    """A range() that ends after so many rounds, however often it is called."""
+    left = rounds
+
+    def counted(*bounds: int) -> Iterator[int]:
+        nonlocal left
+        for number in range(*bounds):
+            left -= 1
+            if left < 0:
+                raise TemplateRuntimeError(f"more than {rounds} rounds of loops")
+            yield number
+
+    return counted
+
+
+def _limited(parts: Iterable[str]) -> Iterator[str]:
+    size = 0
+    for part in parts:
+        size += len(part)
+        if size > MAX_TEXT:
+            raise TemplateRuntimeError(f"the text is longer than {MAX_TEXT} characters")
+        yield part
+
+
+def _said(error: Exception) -> tuple[str, str]:
+    if isinstance(error, UndefinedError):
+        return str(error), f"known are {', '.join(_NAMES)}"
+    return str(error) or type(error).__name__, _FIX
+
+
+def _line(error: BaseException) -> int | None:
+    """Jinja2 puts the template's own lines into the traceback."""
+    line = None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def syntax_faults(source: str) -> list[Fault]:
+    """What Jinja2 itself refuses: the first of it."""
+    try:
+        _ENVIRONMENT.from_string(source)
+    except TemplateSyntaxError as error:
+        return [Fault(error.lineno, error.message or "not a template", _FIX)]
+    except (JinjaError, RecursionError) as error:
+        return [Fault(1, str(error), _FIX)]
+    return []
+
+
+def faults(source: str, extras: Sequence[str]) -> list[Fault]:
+    """Everything that is wrong and can be seen without rendering."""
+    found = syntax_faults(source)
+    if found:
+        return found
+    tree = _ENVIRONMENT.parse(source)
+    known = {*_NAMES, *_ENVIRONMENT.globals}
+    for name in sorted(find_undeclared_variables(tree) - set(_NAMES)):
+        line = min((node.lineno for node in tree.find_all(nodes.Name) if node.name == name), default=1)
+        remedy = did_you_mean(name, known, f"known are {', '.join(_NAMES)}")
+        found.append(Fault(line, f'"{name}" is not defined', remedy))
+    found += _Types(tree, extras).faults
+    return sorted(found, key=lambda fault: fault.line)
+
+
+class _Types:
+    """Looks at attributes of values whose type can be told."""
+
+    def __init__(self, tree: nodes.Template, extras: Sequence[str]) -> None:
+        self.faults: list[Fault] = []
+        self._extras = extras
+        self._names: dict[str, type | list[type] | None] = {"result": ResultView}
+        for name in {one.name for one in tree.find_all(nodes.Name) if one.ctx in {"store", "param"}}:
+            self._names[name] = None
+        # a loop's variable has the type of the list's items, when it is nothing else elsewhere
+        for loop in tree.find_all(nodes.For):
+            of = self._type(loop.iter)
+            if isinstance(loop.target, nodes.Name) and isinstance(of, list):
+                stores = [
+                    one
+                    for one in tree.find_all(nodes.Name)
+                    if one.name == loop.target.name and one.ctx in {"store", "param"}
+                ]
+                if len(stores) == 1:
+                    self._names[loop.target.name] = of[0]
+        for node in tree.find_all(nodes.Getattr):
+            self._look(node)
+
+    def _type(self, node: nodes.Node) -> type | list[type] | None:
+        if isinstance(node, nodes.Name):
+            return self._names.get(node.name)
+        if isinstance(node, nodes.Getattr):
+            of = self._type(node.node)
+            return _TYPES.get((of, node.attr)) if isinstance(of, type) else None
+        return None
+
+    def _look(self, node: nodes.Getattr) -> None:
+        if isinstance(node.node, nodes.Name) and node.node.name == "extras" and "extras" not in self._names:
+            if node.attr not in self._extras and not hasattr(dict, node.attr):
+                remedy = did_you_mean(node.attr, self._extras, "add it to extras, or leave it out")
+                self.faults.append(Fault(node.lineno, f'extras has no "{node.attr}"', remedy))
+            return
+        of = self._type(node.node)
+        known = _ATTRIBUTES.get(of) if isinstance(of, type) else None
+        if known is not None and node.attr not in known:
+            remedy = did_you_mean(node.attr, known, f"it has {', '.join(sorted(known))}")
+            self.faults.append(Fault(node.lineno, f'there is no "{node.attr}" here', remedy))

@@ -1,0 +1,138 @@
+"""Messages as they may come, to try templates with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from warren.evaluator.status import Status
+from warren.notifier.message import Kind, Message
+from warren.snapshot.model import Entry, GroupStatus, PartitionStatus
+
+# 2026-01-02 15:04:05 UTC
+_SAMPLE_MS: Final = 1_767_366_245_000
+_INCIDENT: Final = "7f3c9a52-4f0e-4b7e-9d0c-2f8a51c6e3b1"
+_MESSAGE: Final = "c0a7d1de-58a1-4a55-8f2e-6a2f1f0b9d44"
+_TROUBLE: Final = (Status.STOP, Status.STALL, Status.REWIND)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    topic: str
+    partition: int
+    lag: int
+    status: Status
+
+
+def sample(status: Status, module: str, kind: Kind, now_ms: int = _SAMPLE_MS) -> Message:
+    """A group `payments` that is in this status, or has a partition in it; a close is always OK."""
+    if kind == "close":
+        status = Status.OK
+    places = _places(status)
+    partitions = tuple(_partition(place, now_ms) for place in places if place.status is not Status.OK)
+    worst = max(places, key=lambda place: place.lag, default=None)
+    result = GroupStatus(
+        cluster="sample",
+        group="payments",
+        status=min(status, Status.ERR),
+        complete=1.0,
+        partitions=partitions,
+        partition_count=12,
+        maxlag=None if worst is None else _partition(worst, now_ms),
+        totallag=sum(place.lag for place in places),
+    )
+    # of a group that is OK a module with threshold 1 hears too, without an incident
+    incident = kind == "close" or status > Status.OK
+    return Message(
+        id=_MESSAGE,
+        module=module,
+        kind=kind,
+        incident=_INCIDENT if incident else "",
+        start_ms=now_ms - 420_000 if incident else None,
+        decided_ms=now_ms,
+        result=result,
+    )
+
+
+def sparse(message: Message) -> Message:
+    """The same without everything that may be missing."""
+
+    def bare(entry: Entry | None) -> Entry | None:
+        return None if entry is None else Entry(entry.offset, entry.timestamp, entry.observed_at, None)
+
+    result = message.result
+    partitions = tuple(
+        PartitionStatus(
+            topic=one.topic,
+            partition=one.partition,
+            owner="",
+            client_id="",
+            status=one.status,
+            start=bare(one.start),
+            end=bare(one.end),
+            current_lag=0,
+            complete=one.complete,
+            head=None,
+            tail=None,
+        )
+        for one in result.partitions
+    )
+    return Message(
+        id=message.id,
+        module=message.module,
+        kind=message.kind,
+        incident=message.incident,
+        start_ms=message.start_ms,
+        decided_ms=message.decided_ms,
+        result=GroupStatus(
+            cluster=result.cluster,
+            group=result.group,
+            status=result.status,
+            complete=result.complete,
+            partitions=partitions,
+            partition_count=result.partition_count,
+            maxlag=None,
+            totallag=0,
+        ),
+    )
+
+
+def _places(status: Status) -> list[_Place]:
+    base = [
+        _Place("orders", 0, 4812, Status.OK),
+        _Place("orders", 3, 977, Status.OK),
+        _Place("refunds", 1, 63, Status.OK),
+    ]
+    match status:
+        case Status.NOTFOUND:
+            return []
+        case Status.OK:
+            return [replace(place, lag=place.lag // 1000) for place in base]
+        case Status.WARN:
+            return [replace(base[0], status=Status.WARN), *base[1:]]
+        case Status.ERR:
+            return [replace(place, status=one) for place, one in zip(base, _TROUBLE, strict=True)]
+        case _:
+            return [replace(base[0], status=status), replace(base[1], status=Status.WARN), base[2]]
+
+
+def _partition(place: _Place, now_ms: int) -> PartitionStatus:
+    head = 1_250_000 + place.lag
+    moved = place.status in {Status.OK, Status.WARN}
+    start_offset = {Status.REWIND: 1_262_000}.get(place.status, 1_240_000 if moved else 1_250_000)
+    # who has stopped is silent for longer than the window spans
+    ended = now_ms - (900_000 if place.status is Status.STOP else 30_000)
+    started = ended - 540_000
+    return PartitionStatus(
+        topic=place.topic,
+        partition=place.partition,
+        owner="/10.0.4.17",
+        client_id="payments-worker-2",
+        status=place.status,
+        start=Entry(start_offset, started, started, max(place.lag - 400, 0)),
+        end=Entry(1_250_000, ended, ended, place.lag),
+        current_lag=place.lag,
+        complete=1.0,
+        head=head,
+        tail=0,
+    )
