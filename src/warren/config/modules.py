@@ -15,6 +15,7 @@ from warren.config.kinds import (
     NoSecret,
     Port,
     Positive,
+    RefersTo,
     Regex,
     Secret,
     Section,
@@ -33,6 +34,9 @@ Method = Annotated[Literal["GET", "POST", "PUT", "PATCH", "DELETE"], Upper]
 class Notifier(GroupLists):
     """What all notifiers have in common."""
 
+    cluster: Annotated[str, RefersTo("cluster")] = Field(
+        default="", description="name of the [cluster.N] section whose groups it tells of; empty: every one"
+    )
     interval: Positive = Field(default=60, description="seconds between looks at every group")
     send_interval: Positive | None = Field(
         default=None, description="seconds between messages about a group; unset: interval"
@@ -60,6 +64,10 @@ class Notifier(GroupLists):
     quiet_start: Natural = Field(
         default=0, description="beyond Burrow: seconds of silence after start, while windows fill"
     )
+
+    def tells_of(self, cluster: str, group: str) -> bool:
+        """Whether the module cares about this group of this cluster."""
+        return self.cluster in {"", cluster} and self.accepts(group)
 
     @property
     def repeat_after(self) -> int:

@@ -101,8 +101,8 @@ class Coordinator:
         self._term: int | None = None
         # clusters whose windows hold what was there before the start
         self._caught_up: set[str] = set()
-        # group: the modules whose lists accept it
-        self._accepting: dict[str, tuple[Module, ...]] = {}
+        # cluster and group: the modules that tell of it
+        self._accepting: dict[tuple[str, str], tuple[Module, ...]] = {}
         self._started_ms = 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="notifier", daemon=True)
@@ -238,7 +238,7 @@ class Coordinator:
     def _outcome(
         self, case: Case, status: Status, snapshot: ClusterSnapshot, moment: Moment
     ) -> Outcome | None:
-        modules = self._accepted(case.group)
+        modules = self._accepted(case)
         try:
             if nothing_to_do(case, status, modules, moment.now_ms):
                 return None
@@ -254,8 +254,8 @@ class Coordinator:
 
     def _ended(self, cases: Mapping[str, Case], moment: Moment) -> Iterator[Outcome]:
         """The groups are not there any more."""
-        for group, case in cases.items():
-            yield vanished(case, self._accepted(group), moment, _new_id)
+        for case in cases.values():
+            yield vanished(case, self._accepted(case), moment, _new_id)
 
     def _decide(self, ledger: Ledger, outcomes: Iterator[Outcome], moment: Moment) -> None:
         batch: list[Outcome] = []
@@ -279,13 +279,13 @@ class Coordinator:
                 log.info("incident closed", **about, why=outcome.ended.ending)
         self._deliveries.add(messages)
 
-    def _accepted(self, group: str) -> tuple[Module, ...]:
-        found = self._accepting.get(group)
+    def _accepted(self, case: Case) -> tuple[Module, ...]:
+        found = self._accepting.get(case.key)
         if found is None:
             if len(self._accepting) > _MOST_REMEMBERED:
                 self._accepting.clear()
-            found = tuple(module for module in self._modules if module.settings.accepts(group))
-            self._accepting[group] = found
+            found = tuple(module for module in self._modules if module.settings.tells_of(*case.key))
+            self._accepting[case.key] = found
         return found
 
     def _report(self, news: News) -> None:

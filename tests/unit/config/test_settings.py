@@ -129,6 +129,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 NOTIFIER: dict[str, Any] = {
     "interval": 60,
+    "cluster": "",
     "send-interval": None,
     "send-once": False,
     "threshold": 2,
@@ -400,3 +401,26 @@ def test_complete_logins_of_sinks_and_slack_are_taken() -> None:
     assert SlackNotifier(token=token, channel="#kafka").channel == "#kafka"
     assert InfluxdbSink(url="http://x", bucket="b", org="o", token=token).bucket == "b"
     assert ElasticsearchSink(urls=("http://x",), api_key=token).urls == ("http://x",)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "told"),
+    [("", {("east", "app"), ("west", "app")}), ("EAST", {("east", "app")})],
+    ids=["every cluster", "one cluster"],
+)
+def test_a_notifier_may_belong_to_one_cluster(
+    tmp_path: Path, cluster: str, told: set[tuple[str, str]]
+) -> None:
+    (tmp_path / "burrow.toml").write_text(f"""
+[cluster.east]
+servers = ["a:9092"]
+[cluster.west]
+servers = ["b:9092"]
+[notifier.n]
+class-name = "null"
+cluster = "{cluster}"
+group-allowlist = "app"
+""")
+    notifier = load(tmp_path, {}).notifier["n"]
+    groups = [("east", "app"), ("west", "app"), ("east", "other")]
+    assert {each for each in groups if notifier.tells_of(*each)} == told
