@@ -21,7 +21,7 @@ from warren.evaluator.status import Status
 from warren.httpserver.group_table import group_table
 from warren.httpserver.state import Progress
 from warren.notifier.book import Book, BookError, Case
-from warren.notifier.deliveries import Deliveries, Waiting
+from warren.notifier.deliveries import Deliveries, Outlet, Waiting
 from warren.notifier.incidents import News, Outcome, looked_at, nothing_to_do, vanished
 from warren.notifier.leadership import Alone, Election, Leader, instance_name
 from warren.notifier.ledger import Ledger
@@ -30,7 +30,7 @@ from warren.notifier.message import Message
 from warren.notifier.record import Incident, Leadership, ModuleCounts
 from warren.notifier.retries import next_attempt_ms
 from warren.notifier.rules import Module, Moment
-from warren.notifier.senders import Sender, sender
+from warren.notifier.senders import sender
 from warren.notifier.shared_book import SharedBook
 from warren.notifier.templates import examine
 from warren.snapshot.model import ClusterSnapshot
@@ -46,7 +46,7 @@ _STOP_S: Final = 5.0
 # groups whose modules are remembered
 _MOST_REMEMBERED: Final = 100_000
 
-MakeSender = Callable[[str, AnyNotifier, Callable[[str, str], str]], Sender]
+MakeSender = Callable[[str, AnyNotifier, Callable[[str, str], str]], Outlet]
 
 
 class Snapshots(Protocol):
@@ -75,9 +75,11 @@ class Coordinator:
         make_sender: MakeSender | None = None,
         name: str | None = None,
     ) -> None:
-        problems = [str(each) for each in examine(settings)]
-        if problems:
-            raise ConfigError(problems)
+        problems = examine(settings)
+        if any(each.severity == "error" for each in problems):
+            raise ConfigError([str(each) for each in problems if each.severity == "error"])
+        for each in problems:
+            log.warning("template", problem=str(each))
         self._settings = settings
         self._answers = answers
         self._modules = tuple(Module(name, module) for name, module in settings.notifier.items())

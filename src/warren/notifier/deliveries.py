@@ -10,7 +10,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
@@ -20,7 +20,7 @@ from warren.notifier.leadership import Leader
 from warren.notifier.message import Message
 from warren.notifier.record import ModuleCounts
 from warren.notifier.retries import next_attempt_ms
-from warren.notifier.senders.delivery import DeliveryError, Sender
+from warren.notifier.senders.delivery import DeliveryError
 
 log = structlog.get_logger("warren.notifier")
 
@@ -34,6 +34,14 @@ _ASK_AGAIN_S: Final = 0.5
 _STOP_S: Final = 3.0
 
 Report = Callable[[News], None]
+
+
+class Outlet(Protocol):
+    """What is asked of a sender (`warren.notifier.senders.Sender`)."""
+
+    def send(self, message: Message, timeout_s: float) -> str: ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(slots=True)
@@ -54,7 +62,7 @@ class Deliveries:
     """
 
     def __init__(
-        self, senders: Mapping[str, Sender], timeouts_s: Mapping[str, float], leader: Leader, report: Report
+        self, senders: Mapping[str, Outlet], timeouts_s: Mapping[str, float], leader: Leader, report: Report
     ) -> None:
         self._workers = {
             name: _Worker(name, sender, timeouts_s[name], leader, report) for name, sender in senders.items()
@@ -100,7 +108,7 @@ class _Worker:
     - When more than a handful wait for a group that opens and closes while nobody answers, the oldest are abandoned.
     """
 
-    def __init__(self, name: str, sender: Sender, timeout_s: float, leader: Leader, report: Report) -> None:
+    def __init__(self, name: str, sender: Outlet, timeout_s: float, leader: Leader, report: Report) -> None:
         self._name = name
         self._sender = sender
         self._timeout_s = timeout_s

@@ -1,0 +1,153 @@
+"""Groups to notify of: statuses by hand, a snapshot of them, and answers that a test changes as it goes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from warren.config.modules import Notifier
+from warren.evaluator.status import Status
+from warren.notifier.book import Case
+from warren.notifier.incidents import Outcome, looked_at, vanished
+from warren.notifier.message import Message
+from warren.notifier.rules import Module, Moment
+from warren.pipeline.query import Progress
+from warren.snapshot.model import (
+    Entry,
+    GroupStatus,
+    GroupSummary,
+    PartitionDetail,
+    PartitionStatus,
+    TopicPartitionHead,
+)
+
+NOW = 1_700_000_000_000
+
+
+def partition(
+    topic: str, number: int, status: Status = Status.OK, lag: int = 0, complete: float = 1.0
+) -> PartitionStatus:
+    first, last = Entry(1, NOW - 9000, NOW - 9000, lag), Entry(10, NOW, NOW, lag)
+    return PartitionStatus(topic, number, "/10.0.0.1", "app", status, first, last, lag, complete, 10 + lag, 0)
+
+
+def group_of(name: str, *partitions: PartitionStatus, cluster: str = "local") -> GroupStatus:
+    status = max((min(each.status, Status.ERR) for each in partitions), default=Status.OK)
+    full = sum(each.complete == 1 for each in partitions)
+    return GroupStatus(
+        cluster,
+        name,
+        status,
+        full / len(partitions) if partitions else 1.0,
+        partitions,
+        len(partitions),
+        max(partitions, key=lambda each: each.current_lag, default=None),
+        sum(each.current_lag for each in partitions),
+    )
+
+
+def group(name: str, status: Status, cluster: str = "local") -> GroupStatus:
+    """Two partitions, one of which has the trouble."""
+    worst = Status.STOP if status == Status.ERR else status
+    lag = 0 if status == Status.OK else 100
+    return group_of(name, partition("orders", 0, worst, lag), partition("orders", 1), cluster=cluster)
+
+
+def module(name: str = "hook", /, **settings: object) -> Module:
+    return Module(name, Notifier.model_validate({"interval": 5} | settings))
+
+
+@dataclass
+class Story:
+    """One group through several looks; ids count upwards."""
+
+    modules: list[Module]
+    group: str = "g"
+    started_ms: int = NOW
+    case: Case = Case("", "")
+    numbers: Callable[[], int] = field(default_factory=lambda: itertools.count(1).__next__)
+
+    def __post_init__(self) -> None:
+        self.case = Case("local", self.group) if self.case.is_empty else self.case
+
+    def new_id(self) -> str:
+        return f"{self.group}-{self.numbers()}"
+
+    def look(self, after_s: float, seen: Status | GroupStatus) -> Outcome:
+        result = group(self.group, seen) if isinstance(seen, Status) else seen
+        moment = Moment(NOW + round(after_s * 1000), self.started_ms)
+        return self._went_on(looked_at(self.case, result, self.modules, moment, self.new_id))
+
+    def gone(self, after_s: float) -> Outcome:
+        moment = Moment(NOW + round(after_s * 1000), self.started_ms)
+        return self._went_on(vanished(self.case, self.modules, moment, self.new_id))
+
+    def _went_on(self, outcome: Outcome) -> Outcome:
+        self.case = outcome.case
+        return outcome
+
+
+def told(outcome: Outcome) -> list[str]:
+    """Who was told what, in a word: `hook open ERR`."""
+    return [in_a_word(each) for each in outcome.messages]
+
+
+def in_a_word(message: Message) -> str:
+    return f"{message.module} {message.kind} {message.result.status.name}"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Implements `warren.snapshot.model.ClusterSnapshot` with groups made by hand."""
+
+    held: Mapping[str, GroupStatus]
+    name: str = "local"
+    number: int = 1
+    taken_at_ms: int = NOW
+
+    def groups(self) -> list[str]:
+        return sorted(self.held)
+
+    def summaries(self) -> list[GroupSummary]:
+        return [
+            GroupSummary(name, each.status, each.complete, each.partition_count, each.totallag, 0, NOW)
+            for name, each in sorted(self.held.items())
+        ]
+
+    def group(self, group: str) -> GroupStatus | None:
+        return self.held.get(group)
+
+    def topics(self) -> list[str]:
+        return []
+
+    def topic(self, topic: str) -> tuple[TopicPartitionHead, ...] | None:
+        return None
+
+    def consumers_of(self, topic: str) -> list[str]:
+        return []
+
+    def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
+        return None
+
+
+class Scene:
+    """Implements `warren.notifier.coordinator.Snapshots`; one cluster, changed by the test."""
+
+    def __init__(self, **statuses: Status) -> None:
+        self.caught_up = True
+        self.current: Snapshot | None = None
+        self.show(**statuses)
+
+    def show(self, **statuses: Status) -> None:
+        """From now on there are these groups."""
+        self.current = Snapshot({name: group(name, status) for name, status in statuses.items()})
+
+    def clusters(self) -> list[str]:
+        return ["local"]
+
+    def snapshot(self, cluster: str) -> Snapshot | None:
+        return self.current
+
+    def progress(self, cluster: str) -> Progress:
+        return Progress(caught_up=self.caught_up)

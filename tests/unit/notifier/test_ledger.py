@@ -1,0 +1,182 @@
+"""The ledger over a real file, and over books that fail."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from tests.unit.notifier.scenes import NOW, Story, module
+
+from warren.evaluator.status import Status
+from warren.notifier.book import PAST_COUNT, PAST_MS, BookError, Change
+from warren.notifier.incidents import News, Outcome
+from warren.notifier.ledger import Ledger
+from warren.notifier.local_book import FILE, LocalBook
+from warren.notifier.message import Message
+from warren.notifier.record import Incident
+
+
+class FailingBook(LocalBook):
+    """Fails while it is told to."""
+
+    failing = False
+
+    def write(self, changes: Sequence[Change]) -> None:
+        if self.failing:
+            raise BookError("no space left")
+        super().write(changes)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[FailingBook]:
+    made = FailingBook(tmp_path, NOW)
+    yield made
+    made.close()
+
+
+def opened(ledger: Ledger, group: str = "g", at_s: float = 0) -> Message:
+    (message,) = ledger.decide([Story([module()], group).look(at_s, Status.ERR)], NOW)
+    return message
+
+
+def sent(message: Message) -> News:
+    return News(message, "sent", 1, NOW + 50, "HTTP 200")
+
+
+def again(tmp_path: Path) -> Ledger:
+    """What another process finds."""
+    ledger = Ledger(LocalBook(tmp_path, NOW), needs_book=False)
+    ledger.load()
+    return ledger
+
+
+def test_a_decision_is_owed_in_the_book_before_it_is_given_out(book: FailingBook, tmp_path: Path) -> None:
+    ledger = Ledger(book, needs_book=False)
+    message = opened(ledger)
+    other = again(tmp_path)
+    assert other.incidents() == ledger.incidents()
+    assert other.owed() == {"hook": 1}
+    assert other.load() == [message]
+    other.close()
+
+
+def test_what_was_sent_is_not_owed_any_more(book: FailingBook, tmp_path: Path) -> None:
+    ledger = Ledger(book, needs_book=False)
+    message = opened(ledger)
+    ledger.note([News(message, "owed", 1, NOW + 10, "HTTP 503")])
+    other = again(tmp_path)
+    record = other.record_of(message)
+    assert record is not None
+    assert (record.state, record.attempts, record.at_ms, record.answer) == ("owed", 1, NOW + 10, "HTTP 503")
+    other.close()
+    ledger.note([sent(message)])
+    other = again(tmp_path)
+    record = other.record_of(message)
+    assert other.load() == []
+    assert record is not None
+    assert (record.state, record.answer) == ("sent", "HTTP 200")
+    other.close()
+
+
+def test_news_of_a_message_reach_an_incident_that_is_over(book: FailingBook) -> None:
+    ledger = Ledger(book, needs_book=False)
+    story = Story([module(send_close=True)])
+    ledger.decide([story.look(0, Status.ERR)], NOW)
+    (close,) = ledger.decide([story.look(5, Status.OK)], NOW)
+    ledger.note([sent(close)])
+    ledger.load()
+    (incident,) = ledger.incidents()
+    assert [(each.kind, each.state) for each in incident.messages] == [("open", "owed"), ("close", "sent")]
+    assert ledger.open_cases("local") == {}
+
+
+def test_open_incidents_come_first_and_the_newest_of_each(book: FailingBook) -> None:
+    ledger = Ledger(book, needs_book=False)
+    stories = {name: Story([module()], name) for name in "abcd"}
+    for at, name in enumerate("abcd"):
+        ledger.decide([stories[name].look(at, Status.ERR)], NOW)
+    for at, name in enumerate("ab"):
+        ledger.decide([stories[name].look(10 + at, Status.OK)], NOW)
+    assert [each.start_ms - NOW for each in ledger.incidents()] == [3000, 2000, 1000, 0]
+    assert [each.is_open for each in ledger.incidents()] == [True, True, False, False]
+
+
+def test_alone_a_book_that_fails_keeps_nobody_from_hearing_of_trouble(book: FailingBook) -> None:
+    ledger = Ledger(book, needs_book=False)
+    book.failing = True
+    message = opened(ledger)
+    ledger.note([sent(message)])
+    assert [each.messages[0].state for each in ledger.incidents()] == ["sent"]
+
+
+def test_among_several_nothing_counts_that_is_not_written(book: FailingBook) -> None:
+    ledger = Ledger(book, needs_book=True)
+    book.failing = True
+    with pytest.raises(BookError, match="no space left"):
+        opened(ledger)
+    assert ledger.incidents() == []
+    assert ledger.owed() == {}
+
+
+def test_what_is_known_to_be_out_is_not_owed_after_the_book_is_back(book: FailingBook) -> None:
+    ledger = Ledger(book, needs_book=True)
+    message = opened(ledger)
+    book.failing = True
+    with pytest.raises(BookError):
+        ledger.note([sent(message)])
+    book.failing = False
+    assert ledger.load() == []
+    record = ledger.record_of(message)
+    assert record is not None
+    assert record.state == "sent"
+
+
+def past(number: int, end_ms: int) -> Outcome:
+    incident = Incident(f"i{number}", "local", "g", end_ms - 1, end_ms, "ok", Status.OK, Status.ERR)
+    return Outcome(Story([]).case, (), incident)
+
+
+def test_past_incidents_are_bounded_in_number(book: FailingBook) -> None:
+    ledger = Ledger(book, needs_book=False)
+    for number in range(PAST_COUNT + 5):
+        ledger.decide([past(number, NOW + number)], NOW)
+    assert len(ledger.incidents()) == PAST_COUNT
+    ledger.load()
+    assert [each.id for each in ledger.incidents()] == [f"i{n}" for n in range(PAST_COUNT + 4, 4, -1)]
+
+
+def test_past_incidents_are_bounded_in_age(book: FailingBook) -> None:
+    ledger = Ledger(book, needs_book=False)
+    ledger.decide([past(1, NOW)], NOW)
+    ledger.decide([past(2, NOW + PAST_MS)], NOW + PAST_MS)
+    assert [each.id for each in ledger.incidents()] == ["i2", "i1"]
+    ledger.decide([past(3, NOW + PAST_MS + 1)], NOW + PAST_MS + 1)
+    assert [each.id for each in ledger.incidents()] == ["i3", "i2"]
+
+
+class TestUnreadableFile:
+    def test_it_is_put_aside_and_a_new_one_begun(self, tmp_path: Path) -> None:
+        (tmp_path / FILE).write_bytes(b"no database at all" * 100)
+        ledger = Ledger(LocalBook(tmp_path, NOW), needs_book=False)
+        assert ledger.load() == []
+        message = opened(ledger)
+        assert (tmp_path / f"{FILE}.unreadable-{NOW}").read_bytes().startswith(b"no database")
+        ledger.close()
+        assert again(tmp_path).load() == [message]
+
+    def test_so_is_one_with_a_content_that_is_none(self, tmp_path: Path) -> None:
+        ledger = Ledger(LocalBook(tmp_path, NOW), needs_book=False)
+        opened(ledger)
+        ledger.close()
+        with sqlite3.connect(tmp_path / FILE) as connection:
+            connection.execute("UPDATE owed SET content = x'00'")
+        connection.close()
+        assert again(tmp_path).incidents() == []
+        assert (tmp_path / f"{FILE}.unreadable-{NOW}").exists()
+
+    def test_a_place_that_cannot_be_written_is_an_error_that_says_so(self, tmp_path: Path) -> None:
+        (tmp_path / "notifier").write_text("a file, no directory")
+        with pytest.raises(BookError, match=r"correct spark\.checkpoint-dir"):
+            LocalBook(tmp_path / "notifier", NOW)
