@@ -9,15 +9,16 @@ from typing import Final
 from warren.config.modules import EmailNotifier, HttpNotifier, SlackNotifier
 from warren.config.settings import AnyNotifier
 from warren.notifier.message import Kind
-from warren.notifier.senders.delivery import DeliveryError, Draft, Sender, Text
+from warren.notifier.senders.delivery import DeliveryError, Draft, Sender
 from warren.notifier.senders.email import EmailSender
 from warren.notifier.senders.exchange import Exchange
 from warren.notifier.senders.http import HttpSender
 from warren.notifier.senders.null import NullSender
 from warren.notifier.senders.slack import SlackSender
 from warren.notifier.senders.trust import trust
+from warren.notifier.templates import Template, load_template, text_template
 
-__all__ = ["DeliveryError", "Draft", "Sender", "Text", "sender"]
+__all__ = ["DeliveryError", "Draft", "Sender", "sender"]
 
 # Slack's messages are few; a connection is kept for the next group of the same look
 _SLACK_KEEPALIVE_S: Final = 60
@@ -33,15 +34,15 @@ def sender(
 
     TemplateError or ConfigError when a file cannot be used.
     """
-    from warren.notifier.templates import text_template  # noqa: PLC0415
-
     match module:
         case HttpNotifier():
             context = trust(_file(module.extra_ca, located), noverify=module.noverify)
             exchange = Exchange(
                 context, keepalive_s=module.keepalive, reuse=not module.disable_http_keepalive
             )
-            urls: dict[Kind, Text] = {"open": text_template(module.url_open, f"notifier.{name}: url-open")}
+            urls: dict[Kind, Template] = {
+                "open": text_template(module.url_open, f"notifier.{name}: url-open")
+            }
             if module.url_close:
                 urls["close"] = text_template(module.url_close, f"notifier.{name}: url-close")
             return HttpSender(module, exchange, urls, _texts(module, located, "http"))
@@ -55,10 +56,8 @@ def sender(
             return NullSender()
 
 
-def _texts(module: AnyNotifier, located: Callable[[str], Path], own: str) -> dict[Kind, Text]:
+def _texts(module: AnyNotifier, located: Callable[[str], Path], own: str) -> dict[Kind, Template]:
     """The configured templates, or Warren's own where there are some (`own`-open, `own`-close)."""
-    from warren.notifier.templates import load_template  # noqa: PLC0415
-
     files: dict[Kind, str] = {"open": module.template_open, "close": module.template_close}
     return {
         kind: load_template(str(located(file)) if file else "", f"{own}-{kind}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -22,13 +21,6 @@ class DeliveryError(WarrenError):
         self.retriable = retriable
         # the other side asked to be left alone for so long; None: it did not say
         self.wait_s = wait_s
-
-
-class Text(Protocol):
-    """A template, as senders see it."""
-
-    def render(self, message: Message, extras: Mapping[str, str]) -> str:
-        """The text for this message; TemplateError when there is none."""
 
 
 @dataclass(frozen=True)

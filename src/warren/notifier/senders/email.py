@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from warren.config.modules import EmailNotifier
 from warren.notifier.message import Kind, Message
-from warren.notifier.senders.delivery import DeliveryError, Draft, Text
+from warren.notifier.senders.delivery import DeliveryError, Draft
 from warren.notifier.senders.mail import addresses, mail, printable
 from warren.notifier.senders.trust import certificate_fault
-from warren.notifier.templates.errors import TemplateError
+from warren.notifier.templates import Template, TemplateError
 
 # mail servers on this port speak TLS from the first byte
 _TLS_PORT: Final = 465
@@ -39,7 +39,9 @@ _REFUSALS: Final[Mapping[type[smtplib.SMTPException], str]] = {
 class EmailSender:
     """[notifier.N] with class-name "email": a connection for every mail, as Burrow."""
 
-    def __init__(self, module: EmailNotifier, context: ssl.SSLContext, texts: Mapping[Kind, Text]) -> None:
+    def __init__(
+        self, module: EmailNotifier, context: ssl.SSLContext, texts: Mapping[Kind, Template]
+    ) -> None:
         self._module = module
         self._context = context
         self._texts = texts

@@ -8,9 +8,9 @@ from typing import Final
 
 from warren.config.modules import HttpNotifier
 from warren.notifier.message import Kind, Message
-from warren.notifier.senders.delivery import HIDDEN, DeliveryError, Draft, Text
+from warren.notifier.senders.delivery import HIDDEN, DeliveryError, Draft
 from warren.notifier.senders.exchange import Answer, Exchange
-from warren.notifier.templates.errors import TemplateError
+from warren.notifier.templates import Template, TemplateError
 
 # what a person does about an answer
 _REMEDIES: Final = {
@@ -30,8 +30,8 @@ class HttpSender:
         self,
         module: HttpNotifier,
         exchange: Exchange,
-        urls: Mapping[Kind, Text],
-        bodies: Mapping[Kind, Text],
+        urls: Mapping[Kind, Template],
+        bodies: Mapping[Kind, Template],
     ) -> None:
         self._module = module
         self._exchange = exchange

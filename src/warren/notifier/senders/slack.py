@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from warren.config.modules import SlackNotifier
 from warren.notifier.message import Kind, Message
-from warren.notifier.senders.delivery import HIDDEN, DeliveryError, Draft, Text
+from warren.notifier.senders.delivery import HIDDEN, DeliveryError, Draft
 from warren.notifier.senders.exchange import Answer, Exchange
 from warren.notifier.senders.slack_message import payload
-from warren.notifier.templates.errors import TemplateError
+from warren.notifier.templates import Template, TemplateError
 
 # Slack cuts longer texts
 _MOST_TEXT: Final = 40000
@@ -51,7 +51,7 @@ class SlackSender:
         module: SlackNotifier,
         exchange: Exchange,
         page: Callable[[str, str], str],
-        texts: Mapping[Kind, Text],
+        texts: Mapping[Kind, Template],
     ) -> None:
         """`texts` holds the configured templates only; without one the message is Warren's own."""
         self._module = module
