@@ -24,7 +24,7 @@ def check(
     config_dir: ConfigDir = None,
     config: ConfigFile = None,
     connect: Annotated[
-        bool, typer.Option("--connect", help="Also try every Kafka, ZooKeeper and sink it names.")
+        bool, typer.Option("--connect", help="Also try every Kafka, ZooKeeper, notifier and sink it names.")
     ] = False,
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit of each try.")
@@ -49,7 +49,7 @@ def check(
     """
     place = config_place(config_dir, config)
     try:
-        found = examine(place, os.environ)
+        found = _with_templates(examine(place, os.environ))
     except ConfigError as error:
         found = Examination(place, None, tuple(Problem("error", "", text, "") for text in error.problems))
     outcomes = _outcomes(found.settings, timeout) if connect and found.settings else []
@@ -61,6 +61,18 @@ def check(
         raise typer.Exit(2)
     if not all(outcome.reached for outcome in outcomes):
         raise typer.Exit(1)
+
+
+def _with_templates(found: Examination) -> Examination:
+    """Also what is wrong with the notifiers' templates, where the rest is well enough to find them."""
+    settings = found.settings
+    if settings is None or not settings.notifier:
+        return found
+    from warren.notifier import templates  # noqa: PLC0415 - only who notifies waits for template engines
+
+    problems = (*found.problems, *templates.examine(settings))
+    usable = all(problem.severity != "error" for problem in problems)
+    return Examination(found.path, settings if usable else None, problems)
 
 
 def _outcomes(settings: Settings, limit_s: float) -> "Sequence[Outcome]":

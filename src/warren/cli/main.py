@@ -33,6 +33,7 @@ COMMANDS: Final = (
     Command("run", "Watch the clusters of a configuration and serve Burrow's API."),
     Command("status", "Show the groups of a running server, worst first."),
     Command("check", "Look a configuration over without starting anything."),
+    Command("notify-test", "Send a sample through a notifier and show what happened."),
     Command("explain", "Say why a window has its status."),
     Command("demo", "See it all at once: a broker, groups in trouble, and their verdicts.", "Try"),
     Command("broker", "Run a real Kafka broker on this machine.", "Try"),

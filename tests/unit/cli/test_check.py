@@ -307,6 +307,52 @@ def test_warnings_stop_nothing(tmp_path: Path, case: Odd) -> None:
     assert code == 0
 
 
+# template file: what is said of it after the key's line
+TEMPLATES = {
+    ("open.tmpl", "{{.Cluster}}\n{{.Gruop}}\n"): "line 2: ",
+    ("open.tmpl", "{{range .Result.Partitions}}{{.Topic}}\n"): "line ",
+    ("open.tmpl", "{{nosuch .Group}}\n"): "line 1: ",
+    ("open.j2", "{{ cluster }}\n\n{{ gruop }}\n"): "line 3: ",
+}
+
+
+@pytest.mark.parametrize(("file", "text"), TEMPLATES, ids=["field", "no end", "function", "Jinja2"])
+def test_a_template_s_mistake_is_found_with_file_and_line(tmp_path: Path, file: str, text: str) -> None:
+    (tmp_path / file).write_text(text)
+    code, output = checked(
+        tmp_path, GOOD + f'[notifier.ops]\nclass-name = "null"\ntemplate-open = "{file}"\n'
+    )
+    first, second, *_ = output.splitlines()
+    assert (code, first) == (2, "✗ error  notifier.ops.template-open")
+    assert second.startswith(f"    {tmp_path / file}, {TEMPLATES[file, text]}")
+    assert ";" in second
+    assert output.endswith(": 1 problem, 0 warnings\n")
+
+
+def test_a_mistake_in_an_address_is_found(tmp_path: Path) -> None:
+    text = GOOD + '[notifier.ops]\nclass-name = "http"\nurl-open = "http://a.example.com/{{.Grop}}"\n'
+    code, output = checked(tmp_path, text)
+    assert code == 2
+    assert output.startswith("✗ error  notifier.ops.url-open\n")
+    assert "Grop" in output
+    assert "Group" in output
+
+
+def test_mistakes_of_all_templates_are_said_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a.tmpl").write_text("{{.A}}\n{{.B}}\n")
+    notifier = '[notifier.{0}]\nclass-name = "null"\ntemplate-{1} = "a.tmpl"\n'
+    code, output = checked(
+        tmp_path, GOOD + notifier.format("x", "open") + notifier.format("y", "close"), "--json"
+    )
+    assert code == 2
+    assert [problem["key"] for problem in json.loads(output)["problems"]] == [
+        "notifier.x.template-open",
+        "notifier.x.template-open",
+        "notifier.y.template-close",
+        "notifier.y.template-close",
+    ]
+
+
 def test_a_good_file_is_described(tmp_path: Path) -> None:
     text = GOOD + "[httpserver.a]\naddress = ':8000'\n[notifier.n]\nclass-name = 'null'\n"
     path = tmp_path / "burrow.toml"
