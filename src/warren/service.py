@@ -1,8 +1,11 @@
-"""Warren as a whole: the engine and the servers round it, started and stopped together."""
+"""Warren as a whole: the engine, the servers and the notifier round it, started and stopped together."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
 
 import structlog
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from warren.config import Settings
+    from warren.notifier.coordinator import Coordinator
 
 log = structlog.get_logger("warren")
 
@@ -24,7 +28,8 @@ class Service:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.engine = Engine(settings)
-        self._server = Server(settings, self.engine)
+        self._notifier = self._made_notifier()
+        self._server = Server(settings, self.engine, notifying=self._notifier)
 
     @property
     def urls(self) -> dict[str, str]:
@@ -34,16 +39,47 @@ class Service:
     def __enter__(self) -> Self:
         for sentence in unserved(self._settings):
             log.warning("not served yet", module=sentence)
-        self._server.start()
-        try:
+        with ExitStack() as undoing:
+            self._server.start()
+            undoing.callback(self._server.stop)
             self.engine.start()
-        except BaseException:
-            self._server.stop()
-            raise
+            undoing.callback(self.engine.stop)
+            if self._notifier is not None:
+                self._notifier.start()
+                log.info("notifying", modules=_described(self._settings))
+            undoing.pop_all()
         return self
+
+    def _made_notifier(self) -> Coordinator | None:
+        """None when nobody is to be told anything; ConfigError with every mistake of the templates."""
+        settings = self._settings
+        if not settings.notifier:
+            return None
+        # whoever notifies nobody does not wait for the templates' engines and the senders' clients
+        from warren.notifier.coordinator import Coordinator  # noqa: PLC0415
+        from warren.notifier.senders import sender  # noqa: PLC0415
+
+        return Coordinator(
+            settings, self.engine, self._page, make_sender=partial(sender, located=settings.path)
+        )
+
+    def _page(self, cluster: str, group: str) -> str:
+        """Where people find a group; the port is known once the listener has one."""
+        from warren.notifier.links import pages  # noqa: PLC0415
+
+        first = next(iter(self.urls.values()), "")
+        return pages(self._settings, urlsplit(first).port)(cluster, group)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.stop()
-        self.engine.stop()
+        # each is stopped though another fails; the last one named is the first
+        with ExitStack() as stopping:
+            stopping.callback(self.engine.stop)
+            stopping.callback(self._server.stop)
+            if self._notifier is not None:
+                stopping.callback(self._notifier.stop)
+
+
+def _described(settings: Settings) -> list[str]:
+    return [f"{name} ({module.class_name})" for name, module in settings.notifier.items()]

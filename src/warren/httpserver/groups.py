@@ -11,14 +11,14 @@ from warren.httpserver.gojson import float32
 from warren.snapshot.model import Entry, GroupStatus, PartitionDetail, PartitionStatus
 
 
-class CommitShape(msgspec.Struct, frozen=True, rename={"observed_at": "observedAt"}):
+class CommitShape(msgspec.Struct, frozen=True, gc=False, rename={"observed_at": "observedAt"}):
     offset: int
     timestamp: int
     observed_at: int
     lag: int | None
 
 
-class PartitionShape(msgspec.Struct, frozen=True):
+class PartitionShape(msgspec.Struct, frozen=True, gc=False):
     topic: str
     partition: int
     owner: str

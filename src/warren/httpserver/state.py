@@ -81,7 +81,7 @@ class Notifying(Protocol):
     """What the notifier tells of itself, at once and from any thread; there is none without notifiers."""
 
     def incidents(self) -> Sequence[Incident]:
-        """Open and past, the newest first."""
+        """Open ones first, each kind with the newest first."""
 
     def leadership(self) -> Leadership: ...
 

@@ -82,7 +82,7 @@ CHANGES: Final = Operation(
 INCIDENTS: Final = Operation(
     "incidents",
     "/v4/incidents",
-    "Incidents, open and past, the newest first, with what was sent to whom and how it went",
+    "Incidents, those that last before those that are over, each with the newest first, and what was sent to whom",
     shapes.Incidents,
     (
         parameters.INCIDENT_STATE,
