@@ -19,7 +19,6 @@ from warren.config.settings import AnyNotifier
 from warren.errors import ConfigError
 from warren.evaluator.status import Status
 from warren.httpserver.group_table import group_table
-from warren.httpserver.state import Progress
 from warren.notifier.book import Book, BookError, Case
 from warren.notifier.deliveries import Deliveries, Outlet, Waiting
 from warren.notifier.incidents import News, Outcome, looked_at, nothing_to_do, vanished
@@ -47,6 +46,13 @@ _STOP_S: Final = 5.0
 _MOST_REMEMBERED: Final = 100_000
 
 MakeSender = Callable[[str, AnyNotifier, Callable[[str, str], str]], Outlet]
+
+
+class Progress(Protocol):
+    """How far the reading of a cluster's commits is."""
+
+    @property
+    def caught_up(self) -> bool: ...
 
 
 class Snapshots(Protocol):

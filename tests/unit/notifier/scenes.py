@@ -12,7 +12,6 @@ from warren.notifier.book import Case
 from warren.notifier.incidents import Outcome, looked_at, vanished
 from warren.notifier.message import Message
 from warren.notifier.rules import Module, Moment
-from warren.pipeline.query import Progress
 from warren.snapshot.model import (
     Entry,
     GroupStatus,
@@ -23,6 +22,7 @@ from warren.snapshot.model import (
 )
 
 NOW = 1_700_000_000_000
+NOTHING = Case("", "")
 
 
 def partition(
@@ -65,7 +65,7 @@ class Story:
     modules: list[Module]
     group: str = "g"
     started_ms: int = NOW
-    case: Case = Case("", "")
+    case: Case = NOTHING
     numbers: Callable[[], int] = field(default_factory=lambda: itertools.count(1).__next__)
 
     def __post_init__(self) -> None:
@@ -129,6 +129,11 @@ class Snapshot:
 
     def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
         return None
+
+
+@dataclass(frozen=True)
+class Progress:
+    caught_up: bool
 
 
 class Scene:
