@@ -95,16 +95,16 @@ class SharedBook:
 
     def _writes(self, change: Change) -> Iterable[Write]:
         if change.case is not None:
-            path = f"{self._cases}/{quote(change.case.cluster, safe='')}~{quote(change.case.group, safe='')}"
+            path = f"{self._cases}/{_name(change.case.cluster)}~{_name(change.case.group)}"
             yield path, None if change.case.is_empty else packed(change.case)
         for incident in change.past:
             yield self._of_past(incident), packed(incident)
         for incident in change.forgotten:
             yield self._of_past(incident), None
         for message in change.owed:
-            yield f"{self._owed}/{message.id}", packed(message)
+            yield f"{self._owed}/{_name(message.id)}", packed(message)
         for settled in change.settled:
-            yield f"{self._owed}/{settled}", None
+            yield f"{self._owed}/{_name(settled)}", None
 
     def _fill(self, writes: Sequence[Write], transaction: TransactionRequest) -> None:
         # path: whether it is there at this point of the transaction
@@ -120,7 +120,7 @@ class SharedBook:
             there[path] = content is not None
 
     def _of_past(self, incident: Incident) -> str:
-        return f"{self._past}/{incident.id}"
+        return f"{self._past}/{_name(incident.id)}"
 
     def _names(self, folder: str) -> list[str]:
         names = self._election.answered(self._client.get_children_async(folder))
@@ -149,6 +149,11 @@ class _as_book_error:  # noqa: N801 - reads as a phrase where it is used
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, NotLeadingError):
             raise BookError(str(error)) from None
+
+
+def _name(text: str) -> str:
+    """Part of a node's name: without slashes and what else ZooKeeper does not take."""
+    return quote(text, safe="")
 
 
 def _decoded(contents: Iterable[bytes], kind: type[_T]) -> Iterable[_T]:

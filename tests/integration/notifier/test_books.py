@@ -1,0 +1,158 @@
+"""The shared book on a real ZooKeeper: what one instance writes the next finds, and only the leader writes."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+import pytest
+from kazoo.client import KazooClient
+from tests.processes import eventually
+from tests.unit.notifier.scenes import NOW, Story, group_of, module, partition
+from tests.zookeeper import ZooKeeperServer
+
+from warren.config.sections import ZooKeeper
+from warren.evaluator.status import Status
+from warren.notifier.book import BookError, Case, Change, Contents, packed
+from warren.notifier.incidents import News, Outcome
+from warren.notifier.leadership import Election
+from warren.notifier.ledger import Ledger
+from warren.notifier.message import Message
+from warren.notifier.rules import Told
+from warren.notifier.shared_book import SharedBook
+
+ERR, OK = Status.ERR, Status.OK
+
+
+@contextmanager
+def instance(server: ZooKeeperServer, name: str) -> Iterator[Election]:
+    made = Election(ZooKeeper(servers=(server.address,), timeout=4, root_path="/w"), name)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+@pytest.fixture
+def leader(client: KazooClient, zookeeper: ZooKeeperServer) -> Iterator[Election]:
+    with instance(zookeeper, "one") as made:
+        assert eventually(lambda: made.lease() is not None, 20)
+        yield made
+
+
+@pytest.fixture
+def follower(leader: Election, zookeeper: ZooKeeperServer) -> Iterator[Election]:
+    with instance(zookeeper, "two") as made:
+        assert eventually(lambda: made.standing().state == "following", 20)
+        yield made
+
+
+def ledger_of(election: Election) -> Ledger:
+    return Ledger(SharedBook(election, "/w"), needs_book=True)
+
+
+def sent(message: Message) -> News:
+    return News(message, "sent", 1, NOW, "HTTP 200")
+
+
+def test_the_next_leader_finds_what_the_last_one_wrote(leader: Election, follower: Election) -> None:
+    first = ledger_of(leader)
+    first.load()
+    story, odd = Story([module(send_close=True)]), Story([module()], "a/b ~%é")
+    (opened,) = first.decide([story.look(0, ERR)], NOW)
+    first.decide([odd.look(1, ERR)], NOW)
+    first.note([sent(opened)])
+    (close,) = first.decide([story.look(5, OK)], NOW)
+    leader.stop()
+    assert eventually(lambda: follower.lease() is not None, 20)
+    second = ledger_of(follower)
+    owed = second.load()
+    assert second.incidents() == first.incidents()
+    assert {each.id for each in owed} == {close.id, *(each.id for each in odd.case.incident.messages)}  # type: ignore[union-attr]
+    assert set(second.open_cases("local")) == {"a/b ~%é"}
+    second.note(sent(each) for each in owed)
+    second.decide([odd.gone(9)], NOW)
+    assert ledger_of(follower).load() == []
+
+
+def test_one_that_does_not_lead_cannot_write(leader: Election, follower: Election) -> None:
+    mine, its = ledger_of(leader), ledger_of(follower)
+    mine.load()
+    its.load()
+    with pytest.raises(BookError, match="another instance"):
+        its.decide([Story([module()]).look(0, ERR)], NOW)
+    assert its.incidents() == []
+    assert mine.load() == []
+
+
+def test_one_that_looks_on_sees_what_the_leader_does(leader: Election, follower: Election) -> None:
+    mine, its = ledger_of(leader), ledger_of(follower)
+    its.glance()
+    assert its.incidents() == []
+    mine.load()
+    story = Story([module(send_close=True)])
+    messages = mine.decide([story.look(0, ERR)], NOW)
+    its.glance()
+    assert its.incidents() == mine.incidents()
+    messages += mine.decide([story.look(5, OK)], NOW)
+    its.glance()
+    assert its.incidents() == mine.incidents()
+    mine.note(sent(each) for each in messages)
+    its.glance()
+    its.glance()
+    assert its.incidents() == mine.incidents()
+    assert [each.state for each in its.incidents()[0].messages] == ["sent", "sent"]
+    assert its.owed() == {}
+
+
+def test_more_than_fits_into_one_request_is_written_in_several(leader: Election) -> None:
+    book = SharedBook(leader, "/w")
+    book.load()
+    # random names do not shrink
+    told = {str(uuid.uuid4()): Told(NOW, ERR, str(uuid.uuid4())) for _ in range(1000)}
+    cases = [Case("local", f"g{number}", None, told) for number in range(40)]
+    assert sum(len(packed(each)) for each in cases) > 1_500_000
+    book.write([Change(each) for each in cases])
+    assert {each.group for each in book.load().cases} == {f"g{number}" for number in range(40)}
+    book.write([Change(Case("local", each.group)) for each in cases])
+    assert book.load() == Contents()
+
+
+def test_a_message_that_is_too_large_keeps_its_worst_partitions(leader: Election) -> None:
+    book = SharedBook(leader, "/w", largest=4000)
+    book.load()
+    many = (
+        partition(f"topic-{uuid.uuid4()}", number, Status.STALL if number % 10 == 5 else Status.WARN, number)
+        for number in range(400)
+    )
+    outcome = Story([module("a"), module("b")]).look(0, group_of("g", *many))
+    fitted = book.fitted(outcome.messages)
+    book.write([Change(outcome.case, owed=fitted)])
+    assert sorted(book.load().owed, key=lambda each: each.id) == sorted(fitted, key=lambda each: each.id)
+    for message in fitted:
+        kept = message.result.partitions
+        assert len(packed(message)) <= 2000
+        assert 0 < len(kept) < 40
+        assert {each.status for each in kept} == {Status.STALL}
+        assert [each.partition for each in kept] == sorted(each.partition for each in kept)
+        assert max(each.partition for each in kept) == 395
+        assert (message.result.partition_count, message.result.totallag) == (400, sum(range(400)))
+
+
+def test_one_node_may_be_written_twice_in_a_request(leader: Election) -> None:
+    book = SharedBook(leader, "/w")
+    book.load()
+    story = Story([module()])
+    first = story.look(0, ERR)
+    case = msgspec.structs.replace(first.case, told={})
+    book.write([Change(first.case), Change(case), Change(Case("local", "g")), Change(case)])
+    assert book.load().cases == (case,)
+
+
+def test_an_outcome_may_be_empty(leader: Election) -> None:
+    ledger = ledger_of(leader)
+    ledger.load()
+    assert ledger.decide([Outcome(Case("local", "never-known"))], NOW) == []

@@ -1,0 +1,139 @@
+"""Who leads, on a real ZooKeeper: taking over, losing a session, and a Burrow in the same queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from kazoo.client import KazooClient
+from tests.processes import eventually
+from tests.zookeeper import ZooKeeperServer
+
+from warren.config.sections import ZooKeeper
+from warren.notifier.leadership import Election, NotLeadingError
+from warren.notifier.record import Leadership
+
+# how a new session is found, an old one lost, or a lock taken; a busy machine is slow
+PATIENCE_S = 20.0
+
+
+@contextmanager
+def election(address: str, name: str) -> Iterator[Election]:
+    made = Election(ZooKeeper(servers=(address,), timeout=2, root_path="/w"), name)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def leads(one: Election) -> bool:
+    return eventually(lambda: one.lease() is not None, PATIENCE_S)
+
+
+def end_session(of: Election, address: str) -> None:
+    """As if ZooKeeper had given up on it: the session is ended by another connection that took it over."""
+    thief = KazooClient(address, timeout=2, client_id=of.client.client_id)
+    thief.start(timeout=10)
+    thief.stop()
+    thief.close()
+
+
+@pytest.fixture
+def server(client: KazooClient, zookeeper: ZooKeeperServer) -> ZooKeeperServer:
+    return zookeeper
+
+
+def test_one_leads_and_the_next_takes_over_when_it_stops(server: ZooKeeperServer) -> None:
+    with ExitStack() as first_life, election(server.address, "one") as one:
+        assert leads(one)
+        assert one.standing() == Leadership("leading", "one")
+        two = first_life.enter_context(election(server.address, "two"))
+        assert eventually(lambda: two.standing().state == "following", PATIENCE_S)
+        two.find_leader()
+        assert two.standing() == Leadership("following", "one")
+        assert two.lease() is None
+        one.stop()
+        assert leads(two)
+        assert one.lease() is None
+
+
+def test_a_leader_that_loses_its_session_has_no_leave_to_send(server: ZooKeeperServer) -> None:
+    with election(server.address, "one") as one, election(server.address, "two") as two:
+        assert leads(one)
+        assert eventually(lambda: two.standing().state == "following", PATIENCE_S)
+        before = one.term
+        end_session(one, server.address)
+        assert leads(two)
+        assert one.lease() is None
+        with pytest.raises(NotLeadingError):
+            one.fenced(lambda transaction: transaction.create("/w/written", b""))
+        assert two.client.exists("/w/written") is None
+        # back in the queue, behind the other
+        assert eventually(lambda: one.standing().state == "following", PATIENCE_S)
+        two.stop()
+        assert leads(one)
+        assert one.term > before
+
+
+def test_knowledge_of_an_old_term_cannot_be_written(server: ZooKeeperServer) -> None:
+    with election(server.address, "one") as one:
+        assert leads(one)
+        lease = one.lease()
+        assert lease is not None
+        one.doubt()
+        with pytest.raises(NotLeadingError):
+            one.fenced(lambda transaction: transaction.create("/w/written", b""), lease.term)
+        assert leads(one)
+
+
+def test_a_lock_that_vanished_is_taken_anew(server: ZooKeeperServer, client: KazooClient) -> None:
+    with election(server.address, "one") as one:
+        assert leads(one)
+        (node,) = client.get_children("/w/notifier")
+        client.delete(f"/w/notifier/{node}")
+        assert one.lease() is None
+        assert leads(one)
+        assert client.get_children("/w/notifier") != [node]
+
+
+def test_a_lease_ends_before_the_session_can(server: ZooKeeperServer) -> None:
+    with election(server.address, "one") as one:
+        assert leads(one)
+        lease = one.lease()
+        assert lease is not None
+        assert 0 < lease.left_s() < 2
+
+
+class TestBurrowInTheSameQueue:
+    """Burrow's library makes `_c_GUID-lock-0000000007`, and reads the number after the last dash of every child."""
+
+    def test_we_wait_for_a_burrow(self, server: ZooKeeperServer, client: KazooClient) -> None:
+        client.ensure_path("/w/notifier")
+        burrow = client.create(
+            "/w/notifier/_c_38553bd6d1d57f710ae70ddcc3d24715-lock-", ephemeral=True, sequence=True
+        )
+        with election(server.address, "one") as one:
+            assert eventually(lambda: len(client.get_children("/w/notifier")) == 2, PATIENCE_S)
+            one.find_leader()
+            assert (one.lease(), one.standing()) == (None, Leadership("following", ""))
+            client.delete(burrow)
+            assert leads(one)
+
+    def test_a_burrow_can_read_our_place(self, server: ZooKeeperServer, client: KazooClient) -> None:
+        with election(server.address, "one") as one:
+            assert leads(one)
+            names = client.get_children("/w/notifier")
+            assert [int(name.split("-")[-1]) for name in names] == [0]
+
+
+def test_without_zookeeper_nobody_leads_until_it_is_there(tmp_path: Path) -> None:
+    late = ZooKeeperServer(tmp_path, tick_ms=500)
+    with election(late.address, "one") as one:
+        assert (one.lease(), one.standing()) == (None, Leadership("disconnected", ""))
+        with late:
+            assert leads(one)
+        assert eventually(lambda: one.standing().state == "disconnected", PATIENCE_S)
+        assert one.lease() is None
