@@ -12,10 +12,8 @@ import numpy as np
 _ENCODER: Final = msgspec.json.Encoder()
 
 # Go escapes these inside strings, so that JSON may stand inside HTML and JavaScript
-_ESCAPES: Final = (
-    (b"<", b"\\u003c"),
-    (b">", b"\\u003e"),
-    (b"&", b"\\u0026"),
+_ESCAPES: Final = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
+_WIDE_ESCAPES: Final = (
     ("\u2028".encode(), b"\\u2028"),
     ("\u2029".encode(), b"\\u2029"),
 )
@@ -24,7 +22,7 @@ _ESCAPES: Final = (
 def encode(value: object) -> bytes:
     """Compact, keys in their own order, no newline at the end."""
     body = _ENCODER.encode(value)
-    for plain, escaped in _ESCAPES:
+    for plain, escaped in _ESCAPES if body.isascii() else _ESCAPES + _WIDE_ESCAPES:
         # the characters cannot stand outside of a string, so the whole body may be searched
         body = body.replace(plain, escaped)
     return body

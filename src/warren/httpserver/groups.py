@@ -11,21 +11,14 @@ from warren.httpserver.gojson import float32
 from warren.snapshot.model import Entry, GroupStatus, PartitionDetail, PartitionStatus
 
 
-class CommitShape(msgspec.Struct, frozen=True, gc=False, rename={"observed_at": "observedAt"}):
-    offset: int
-    timestamp: int
-    observed_at: int
-    lag: int | None
-
-
 class PartitionShape(msgspec.Struct, frozen=True, gc=False):
     topic: str
     partition: int
     owner: str
     client_id: str
     status: str
-    start: CommitShape | None
-    end: CommitShape | None
+    start: Entry | None
+    end: Entry | None
     current_lag: int
     complete: msgspec.Raw
 
@@ -42,7 +35,7 @@ class GroupShape(msgspec.Struct, frozen=True):
 
 
 class WindowShape(msgspec.Struct, frozen=True, rename={"current_lag": "current-lag"}):
-    offsets: list[CommitShape | None]
+    offsets: tuple[Entry | None, ...]
     owner: str
     client_id: str
     current_lag: int
@@ -67,29 +60,19 @@ def unknown_group_shape(cluster: str, group: str) -> GroupShape:
 
 
 def partition_shape(partition: PartitionStatus) -> PartitionShape:
+    # in the order of the fields: by name it takes half as long again, and a page has hundreds
     return PartitionShape(
-        topic=partition.topic,
-        partition=partition.partition,
-        owner=partition.owner,
-        client_id=partition.client_id,
-        status=partition.status.name,
-        start=commit_shape(partition.start),
-        end=commit_shape(partition.end),
-        current_lag=partition.current_lag,
-        complete=float32(partition.complete),
+        partition.topic,
+        partition.partition,
+        partition.owner,
+        partition.client_id,
+        partition.status.name,
+        partition.start,
+        partition.end,
+        partition.current_lag,
+        float32(partition.complete),
     )
 
 
 def window_shape(partition: PartitionDetail) -> WindowShape:
-    return WindowShape(
-        offsets=[commit_shape(entry) for entry in partition.offsets],
-        owner=partition.owner,
-        client_id=partition.client_id,
-        current_lag=partition.current_lag,
-    )
-
-
-def commit_shape(entry: Entry | None) -> CommitShape | None:
-    if entry is None:
-        return None
-    return CommitShape(entry.offset, entry.timestamp, entry.observed_at, entry.lag)
+    return WindowShape(partition.offsets, partition.owner, partition.client_id, partition.current_lag)

@@ -6,6 +6,7 @@ import asyncio
 import re
 import struct
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from itertools import chain, compress
 from operator import is_
 from typing import Final
 
+import numpy as np
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.registry import Collector
 
@@ -72,9 +74,50 @@ PARTITION_STATUS: Final = Family(
 _Series = tuple[Sequence[str], Sequence[int]]
 
 
-def render(snapshots: Sequence[ClusterSnapshot]) -> Iterator[bytes]:
-    """Burrow's metrics of all clusters, one piece per family, in the order of their names."""
-    clusters = [_Cluster(snapshot) for snapshot in snapshots]
+class WindowLabels:
+    """The labels of one cluster's windows, written anew only when windows came or went: a third of the work."""
+
+    def __init__(self) -> None:
+        self._columns: Columns | None = None
+        self._labels: Sequence[str] = ()
+
+    def of(self, cluster: str, columns: Columns) -> Sequence[str]:
+        """`cluster`: its label, the same in every call."""
+        if self._columns is None or not _same_windows(self._columns, columns):
+            self._labels = _window_labels(cluster, columns)
+        # the newer ones: so that older snapshots can go
+        self._columns = columns
+        return self._labels
+
+
+def _same_windows(some: Columns, others: Columns) -> bool:
+    return (
+        some.groups == others.groups
+        and some.topics == others.topics
+        and np.array_equal(some.group, others.group)
+        and np.array_equal(some.topic, others.topic)
+        and np.array_equal(some.partition, others.partition)
+    )
+
+
+def _window_labels(cluster: str, columns: Columns) -> Sequence[str]:
+    before = [f'{{{cluster},consumer_group="{escaped(group)}",partition="' for group in columns.groups]
+    numbers = [str(number) for number in range(int(columns.partition.max(initial=0)) + 1)]
+    after = [f'",topic="{escaped(topic)}"}} ' for topic in columns.topics]
+    return [
+        before[group] + numbers[partition] + after[topic]
+        for group, partition, topic in zip(
+            columns.group.tolist(), columns.partition.tolist(), columns.topic.tolist(), strict=True
+        )
+    ]
+
+
+def render(snapshots: Sequence[ClusterSnapshot], labels: Mapping[str, WindowLabels]) -> Iterator[bytes]:
+    """Burrow's metrics of all clusters, one piece per family, in the order of their names.
+
+    `labels`: cluster: what was written of it for earlier snapshots.
+    """
+    clusters = [_Cluster(snapshot, labels[snapshot.name]) for snapshot in snapshots]
     yield _text(CURRENT_OFFSET, [cluster.offsets() for cluster in clusters])
     yield _text(LAG_TOTAL, [cluster.lag_totals() for cluster in clusters])
     yield _text(PARTITION_LAG, [cluster.lags() for cluster in clusters])
@@ -99,27 +142,14 @@ def _text(family: Family, parts: Sequence[_Series]) -> bytes:
 class _Cluster:
     """The series of one cluster; the labels of the windows are written once for all families."""
 
-    def __init__(self, snapshot: ClusterSnapshot) -> None:
+    def __init__(self, snapshot: ClusterSnapshot, labels: WindowLabels) -> None:
         self._cluster = f'cluster="{escaped(snapshot.name)}"'
         self._snapshot = snapshot
         self._columns = columns_of(snapshot)
-        self._labels = self._window_labels(self._columns)
+        self._labels = labels.of(self._cluster, self._columns)
         self._summaries = snapshot.summaries()
         self._groups = [
             f'{{{self._cluster},consumer_group="{escaped(group.group)}"}} ' for group in self._summaries
-        ]
-
-    def _window_labels(self, columns: Columns) -> list[str]:
-        before = [
-            f'{{{self._cluster},consumer_group="{escaped(group)}",partition="' for group in columns.groups
-        ]
-        numbers = [str(number) for number in range(int(columns.partition.max(initial=0)) + 1)]
-        after = [f'",topic="{escaped(topic)}"}} ' for topic in columns.topics]
-        return [
-            before[group] + numbers[partition] + after[topic]
-            for group, partition, topic in zip(
-                columns.group.tolist(), columns.partition.tolist(), columns.topic.tolist(), strict=True
-            )
         ]
 
     def offsets(self) -> _Series:
@@ -163,6 +193,8 @@ class _Rendered:
     """The text of some snapshots, kept in the forms in which it has been asked for."""
 
     snapshots: tuple[ClusterSnapshot, ...]
+    # cluster: what was written for the snapshots before
+    labels: Mapping[str, WindowLabels]
     plain: tuple[bytes, ...] | None = None
     # pieces of one deflate stream that is not ended yet
     deflated: tuple[bytes, ...] | None = None
@@ -174,10 +206,13 @@ class _Rendered:
         if gzip and self.deflated is None:
             # zlib lets go of the interpreter, so the next family is written while one is compressed
             with ThreadPoolExecutor(max_workers=1) as pool:
-                work = [pool.submit(self._deflate, piece) for piece in self.plain or render(self.snapshots)]
+                work = [pool.submit(self._deflate, piece) for piece in self.plain or self._text()]
             self.deflated = tuple(piece.result() for piece in work)
         elif not gzip and self.plain is None:
-            self.plain = tuple(map(_inflate, self.deflated) if self.deflated else render(self.snapshots))
+            self.plain = tuple(map(_inflate, self.deflated) if self.deflated else self._text())
+
+    def _text(self) -> Iterator[bytes]:
+        return render(self.snapshots, self.labels)
 
     def _deflate(self, piece: bytes) -> bytes:
         self.length += len(piece)
@@ -209,7 +244,9 @@ class MetricsPage:
         self._registry = registry
         self._own = CollectorRegistry()
         self._own.register(own)
-        self._rendered = _Rendered(())
+        # cluster: the labels of its windows
+        self._labels: dict[str, WindowLabels] = defaultdict(WindowLabels)
+        self._rendered = _Rendered((), self._labels)
         self._one_at_a_time = asyncio.Lock()
 
     def routes(self) -> Mapping[tuple[str, str], Handler]:
@@ -220,7 +257,7 @@ class MetricsPage:
         async with self._one_at_a_time:
             snapshots = tuple(self._snapshots())
             if not _same(self._rendered.snapshots, snapshots):
-                self._rendered = _Rendered(snapshots)
+                self._rendered = _Rendered(snapshots, self._labels)
             rendered = self._rendered
             # other requests go on meanwhile
             await asyncio.to_thread(rendered.make, gzip=gzip)

@@ -9,7 +9,7 @@ import msgspec
 from warren.evaluator.status import Status
 
 
-class Entry(msgspec.Struct, frozen=True):
+class Entry(msgspec.Struct, frozen=True, gc=False, rename={"observed_at": "observedAt"}):
     """One commit of a window."""
 
     offset: int
@@ -19,7 +19,7 @@ class Entry(msgspec.Struct, frozen=True):
     lag: int | None
 
 
-class PartitionStatus(msgspec.Struct, frozen=True):
+class PartitionStatus(msgspec.Struct, frozen=True, gc=False):
     """The verdict on one partition of a group."""
 
     topic: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -31,6 +32,12 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
+# by number
+_STATUSES: Final = tuple(Status)
+# owner and client id of a partition that no member has
+_NOBODY: Final = ("", "")
+
+
 @dataclass(frozen=True, slots=True)
 class WindowArrays:
     """The entries of one bucket's windows, (rows, intervals) each; EMPTY offsets lead."""
@@ -39,6 +46,15 @@ class WindowArrays:
     timestamp: Ints
     observed_at: Ints
     lag: Ints
+
+    def entry(self, row: int, slot: int) -> Entry:
+        lag = self.lag.item(row, slot)
+        return Entry(
+            self.offset.item(row, slot),
+            self.timestamp.item(row, slot),
+            self.observed_at.item(row, slot),
+            None if lag == UNKNOWN else lag,
+        )
 
 
 @dataclass(frozen=True)
@@ -74,10 +90,8 @@ class ClusterView:
         return sorted(self._topics)
 
     def topic(self, topic: str) -> tuple[TopicPartitionHead, ...] | None:
-        places = self._topics.get(topic)
-        if places is None:
-            return None
-        return tuple(TopicPartitionHead(_known(self.head[at]), _known(self.tail[at])) for at in places)
+        known = self._heads.get(topic)
+        return None if known is None else tuple(map(TopicPartitionHead, *known))
 
     def consumers_of(self, topic: str) -> list[str]:
         if topic not in self.structure.topics:
@@ -129,7 +143,7 @@ class ClusterView:
         owners = self._owners_of(group)
         found: dict[str, tuple[PartitionDetail, ...]] = {}
         for topic, rows in self._rows_by_topic(number):
-            by_partition = {int(self.structure.partition[row]): row for row in rows}
+            by_partition = self._by_partition(rows)
             found[topic] = tuple(
                 PartitionDetail(
                     self._entries(by_partition[each]) if each in by_partition else (),
@@ -152,43 +166,75 @@ class ClusterView:
             found.setdefault(self.places.topic[at], []).append((int(self.places.partition[at]), at))
         return {topic: [at for _, at in sorted(each)] for topic, each in found.items()}
 
-    def _rows_by_topic(self, group: int) -> list[tuple[str, list[int]]]:
+    @cached_property
+    def _heads(self) -> dict[str, tuple[list[int | None], list[int | None]]]:
+        """Topic: heads and tails of its partitions, by partition number."""
+        known = [
+            [None if each == UNKNOWN else each for each in held.tolist()] for held in (self.head, self.tail)
+        ]
+        heads, tails = known
+        return {
+            topic: ([heads[at] for at in places], [tails[at] for at in places])
+            for topic, places in self._topics.items()
+        }
+
+    def _rows_by_topic(self, group: int) -> list[tuple[str, range]]:
         rows = self.structure.rows(group)
-        found: dict[int, list[int]] = {}
-        for row, topic in zip(range(rows.start, rows.stop), self.structure.topic[rows].tolist(), strict=True):
-            found.setdefault(topic, []).append(row)
-        return [(self.structure.topics[topic], each) for topic, each in found.items()]
+        topics = self.structure.topic[rows]
+        begins = [0, *(np.flatnonzero(np.diff(topics)) + 1).tolist(), len(topics)]
+        return [
+            (self.structure.topics[topics[begin]], range(rows.start + begin, rows.start + end))
+            for begin, end in pairwise(begins)
+        ]
+
+    def _by_partition(self, rows: range) -> dict[int, int]:
+        """Partition of one topic: its row."""
+        return dict(zip(self.structure.partition[rows.start : rows.stop].tolist(), rows, strict=True))
 
     def _width(self, topic: str, by_partition: Mapping[int, Any]) -> int:
         """A topic's partitions: all that the brokers have, and all that have commits."""
         return max(len(self._topics.get(topic, ())), max(by_partition, default=-1) + 1)
 
-    def _partitions(self, group: str, topic: str, rows: list[int]) -> list[PartitionStatus]:
+    def _partitions(self, group: str, topic: str, rows: range) -> list[PartitionStatus]:
         owners = self._owners_of(group)
-        by_partition = {int(self.structure.partition[row]): row for row in rows}
-        places = self._topics.get(topic, [])
+        by_partition = self._by_partition(rows)
+        heads, tails = self._heads.get(topic, ((), ()))
+        begin, end = rows.start, rows.stop
+        # as lists: this is asked for by the thousand, and an item of an array costs three times that of a list
+        status, lag, complete, filled, bucket, at = (
+            each[begin:end].tolist()
+            for each in (
+                self.verdict.status,
+                self.verdict.current_lag,
+                self.verdict.complete,
+                self.entries,
+                self.structure.bucket,
+                self.structure.row,
+            )
+        )
         found = []
         for each in range(self._width(topic, by_partition)):
+            owner, client_id = owners.get((topic, each), _NOBODY)
+            head, tail = (heads[each], tails[each]) if each < len(heads) else (None, None)
             row = by_partition.get(each)
-            owner, client_id = owners.get((topic, each), ("", ""))
-            head = _known(self.head[places[each]]) if each < len(places) else None
-            tail = _known(self.tail[places[each]]) if each < len(places) else None
             if row is None:
                 none = (Status.OK, None, None, 0, 0.0, head, tail)
                 found.append(PartitionStatus(topic, each, owner, client_id, *none))
                 continue
-            entries = [entry for entry in self._entries(row) if entry is not None]
+            number = row - begin
+            window, place = self.windows[bucket[number]], at[number]
+            newest = window.offset.shape[1] - 1
             found.append(
                 PartitionStatus(
                     topic,
                     each,
                     owner,
                     client_id,
-                    Status(int(self.verdict.status[row])),
-                    entries[0],
-                    entries[-1],
-                    int(self.verdict.current_lag[row]),
-                    float(self.verdict.complete[row]),
+                    _STATUSES[status[number]],
+                    window.entry(place, newest + 1 - filled[number]),
+                    window.entry(place, newest),
+                    lag[number],
+                    complete[number],
                     head,
                     tail,
                 )
@@ -196,18 +242,11 @@ class ClusterView:
         return found
 
     def _entries(self, row: int) -> tuple[Entry | None, ...]:
-        window, at = self.windows[self.structure.bucket[row]], self.structure.row[row]
-        filled = int(self.entries[row])
+        window, at = self.windows[self.structure.bucket[row]], int(self.structure.row[row])
         width = window.offset.shape[1]
-        columns = (
-            each[at].tolist() for each in (window.offset, window.timestamp, window.observed_at, window.lag)
-        )
-        return tuple(
-            Entry(offset, timestamp, observed_at, None if lag == UNKNOWN else lag)
-            if slot >= width - filled
-            else None
-            for slot, (offset, timestamp, observed_at, lag) in enumerate(zip(*columns, strict=True))
-        )
+        empty = width - int(self.entries[row])
+        entries = (window.entry(at, slot) for slot in range(empty, width))
+        return (*(None,) * empty, *entries)
 
     def _owners_of(self, group: str) -> dict[tuple[str, int], tuple[str, str]]:
         """Topic partition: owner and client id."""
@@ -226,7 +265,3 @@ class ViewColumns:
         self.group, self.topic, self.partition = structure.group, structure.topic, structure.partition
         self.status, self.current_lag = view.verdict.status, view.verdict.current_lag
         self.complete, self.offset = view.verdict.complete, view.last_offset
-
-
-def _known(offset: Any) -> int | None:
-    return None if offset == UNKNOWN else int(offset)

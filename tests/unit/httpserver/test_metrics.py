@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -20,11 +21,11 @@ from warren.evaluator.status import Status
 from warren.httpserver import metrics
 from warren.httpserver.app import App
 from warren.httpserver.columns import Columns, GatheredColumns, columns_of
-from warren.httpserver.metrics import accepts_gzip, render
+from warren.httpserver.metrics import WindowLabels, accepts_gzip, render
 from warren.snapshot.model import Entry, PartitionStatus, TopicPartitionHead
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from warren.snapshot.model import ClusterSnapshot
 
@@ -42,7 +43,7 @@ def series_of(text: str) -> Series:
 
 
 def rendered(*snapshots: ClusterSnapshot) -> str:
-    return b"".join(render(snapshots)).decode()
+    return b"".join(render(snapshots, defaultdict(WindowLabels))).decode()
 
 
 def partition(
@@ -286,6 +287,36 @@ def test_a_snapshots_own_columns_are_used() -> None:
     assert [labels for name, labels in ours if name == "burrow_kafka_consumer_current_offset"] == [there]
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"current_lag": np.array([11, 21])},
+        {"groups": ["a", "c"]},
+        {"topics": ["u"]},
+        {"partition": np.array([3, 5])},
+        {"group": np.array([0, 0]), "partition": np.array([3, 4])},
+    ],
+    ids=["values", "group", "topic", "partition", "groups"],
+)
+def test_labels_kept_from_an_earlier_snapshot_are_those_of_the_later_one(changes: dict[str, Any]) -> None:
+    own = GatheredColumns(
+        groups=["a", "b"],
+        topics=["t"],
+        group=np.array([0, 1]),
+        topic=np.zeros(2, np.int32),
+        partition=np.array([3, 4]),
+        status=np.array([1, 4], np.int8),
+        current_lag=np.array([10, 20]),
+        offset=np.array([8, 9]),
+    )
+    later = ColumnSnapshot(own=replace(own, **changes))
+    kept: dict[str, WindowLabels] = defaultdict(WindowLabels)
+    first = b"".join(render([ColumnSnapshot(own=own)], kept))
+    after = b"".join(render([later], kept))
+    assert after.decode() == rendered(later)
+    assert after != first
+
+
 def test_partitions_that_columns_leave_out_are_filled_in() -> None:
     """As Burrow has them: a lag of 0 for each partition of a topic that the group reads."""
     own = GatheredColumns(
@@ -350,9 +381,9 @@ def renderings(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One item per time that the text was written."""
     written: list[int] = []
 
-    def counting(snapshots: Sequence[ClusterSnapshot]) -> Iterator[bytes]:
+    def counting(snapshots: Sequence[ClusterSnapshot], labels: Mapping[str, WindowLabels]) -> Iterator[bytes]:
         written.append(len(snapshots))
-        yield from render(snapshots)
+        yield from render(snapshots, labels)
 
     monkeypatch.setattr(metrics, "render", counting)
     return written
