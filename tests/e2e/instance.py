@@ -14,26 +14,27 @@ from typing import Any, Self
 import httpx
 from tests.processes import kill_session
 
+from warren.demo.ports import free_port
+
 # a machine that does other things too
 STOP_S = 30.0
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+_HOST = "127.0.0.1"
 
 
 class Instance:
     """Runs in a directory of its own, which outlives it; gone with the `with`."""
 
-    def __init__(self, directory: Path, configuration: str) -> None:
-        """The configuration without a listener: the instance has one of its own."""
+    def __init__(self, directory: Path, configuration: str, **files: str) -> None:
+        """The configuration without a listener, as the instance has one of its own; further files, name: text."""
         directory.mkdir()
         self.directory = directory
-        self.url = f"http://127.0.0.1:{free_port()}"
-        listener = f'[httpserver.default]\naddress = "{self.url.removeprefix("http://")}"\n'
-        (directory / "burrow.toml").write_text(configuration + listener)
+        address = f"{_HOST}:{free_port(_HOST)}"
+        self.url = f"http://{address}"
+        # one core: instances and a broker share a small machine
+        more = f'[httpserver.default]\naddress = "{address}"\n[spark]\nmaster = "local[1]"\n'
+        (directory / "burrow.toml").write_text(configuration + more)
+        for name, content in files.items():
+            (directory / name).write_text(content)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -85,6 +86,10 @@ class Instance:
         """As /v4/health tells of it; empty while nobody answers."""
         page = self.page("/v4/health")
         return (page or {}).get("notifier") or {}
+
+    def ready(self) -> bool:
+        """Whether every cluster has caught up."""
+        return bool((self.page("/v4/health") or {}).get("ready"))
 
     @property
     def output(self) -> str:
