@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from warren.notifier.retries import MOST_ASKED_S, MOST_ATTEMPTS, WAITS_S, next_attempt_ms
@@ -35,12 +35,14 @@ def test_a_message_is_given_up_within_a_quarter_of_an_hour() -> None:
     assert sum(wait_s(attempt, jitter=1) for attempt in range(1, MOST_ATTEMPTS)) < 15 * 60
 
 
+@settings(deadline=None)
 @given(attempts, jitters)
 def test_the_jitter_is_a_fifth_to_either_side(attempt: int, jitter: float) -> None:
     assert 0.8 * WAITS_S[attempt - 1] - 0.001 <= wait_s(attempt, jitter)
     assert wait_s(attempt, jitter) <= 1.2 * WAITS_S[attempt - 1] + 0.001
 
 
+@settings(deadline=None)
 @given(attempts, jitters, st.floats(min_value=0, max_value=MOST_ASKED_S))
 def test_nobody_is_asked_again_before_the_time_they_named(attempt: int, jitter: float, asked: float) -> None:
     assert wait_s(attempt, jitter, asked) >= asked - 0.001

@@ -8,7 +8,7 @@ from email.message import EmailMessage
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.receivers.messages import message, partition
 
@@ -128,6 +128,8 @@ def test_an_encoded_word_in_a_name_stays_what_it_is() -> None:
     assert read["Bcc"] is None
 
 
+# a busy machine is no fault
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=80))
 def test_no_name_makes_a_line_of_the_head(name: str) -> None:
     """Groups, topics and clients are named by strangers."""
