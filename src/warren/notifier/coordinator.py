@@ -41,7 +41,7 @@ _TOGETHER: Final = 200
 # seconds that an attempt may take where the module does not say
 _TIMEOUT_S: Final = 10.0
 # a longer round is not waited for when stopping
-_STOP_S: Final = 5.0
+_STOP_S: Final = 3.0
 # groups whose modules are remembered
 _MOST_REMEMBERED: Final = 100_000
 
@@ -66,7 +66,7 @@ class Snapshots(Protocol):
 
 
 class Coordinator:
-    """Implements `warren.httpserver.state.Notifying`. Made once, started once, stopped once.
+    """Implements `warren.httpserver.state.Notifying` for readers and `warren.notifier.deliveries.Accounts`.
 
     As in Burrow, one pace holds for all modules: the least of their intervals. A module's own interval is only what
     its send-interval is when that is not given.
@@ -102,7 +102,7 @@ class Coordinator:
                 for each, module in settings.notifier.items()
             },
             self._leader,
-            self._report,
+            self,
         )
         self._ledger: Ledger | None = None
         # the term that the ledger was loaded in
@@ -129,9 +129,8 @@ class Coordinator:
         if self._ledger is None:
             return
         self._thread.join(_STOP_S)
-        self._deliveries.stop()
-        # last: only now may another instance send
-        self._leader.stop()
+        # only now may another instance send
+        self._leader.stop(at_once=self._deliveries.stop())
         self._ledger.close()
 
     def incidents(self) -> list[Incident]:
@@ -148,6 +147,20 @@ class Coordinator:
             name: ModuleCounts(each.sent, each.failed, each.retried, owed.get(name, 0))
             for name, each in self._deliveries.counts().items()
         }
+
+    def is_owed(self, message: Message) -> bool:
+        """For the deliveries."""
+        return self._ledger is not None and self._ledger.is_owed(message)
+
+    def report(self, news: News) -> None:
+        """For the deliveries: how an attempt went."""
+        if self._ledger is None:
+            return
+        try:
+            self._ledger.note([news])
+        except BookError as error:
+            log.warning("cannot write down how a message went", message=news.message.id, error=str(error))
+            self._leader.doubt()
 
     def _book(self) -> Book:
         if self._election is not None and self._settings.zookeeper is not None:
@@ -295,16 +308,6 @@ class Coordinator:
             found = tuple(module for module in self._modules if module.settings.tells_of(*case.key))
             self._accepting[case.key] = found
         return found
-
-    def _report(self, news: News) -> None:
-        """From a module's thread: how an attempt went."""
-        if self._ledger is None:
-            return
-        try:
-            self._ledger.note([news])
-        except BookError as error:
-            log.warning("cannot write down how a message went", message=news.message.id, error=str(error))
-            self._leader.doubt()
 
 
 def _new_id() -> str:

@@ -8,7 +8,7 @@ import random
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -33,7 +33,15 @@ _ASK_AGAIN_S: Final = 0.5
 # seconds that stopping may take
 _STOP_S: Final = 3.0
 
-Report = Callable[[News], None]
+
+class Accounts(Protocol):
+    """Who keeps count of messages; called in the modules' threads."""
+
+    def is_owed(self, message: Message) -> bool:
+        """Asked before each attempt."""
+
+    def report(self, news: News) -> None:
+        """Told of each attempt before the next begins."""
 
 
 class Outlet(Protocol):
@@ -55,17 +63,22 @@ class Waiting:
 
 
 class Deliveries:
-    """Every module's messages. `report` is told of every attempt, in the module's thread, before the next begins.
+    """Every module's messages.
 
     A message is sent at least once: it is written down as owed before, and as sent after the other side has taken it.
     Should the process end, or ZooKeeper be lost, right between these two, it is sent again with the same id.
     """
 
     def __init__(
-        self, senders: Mapping[str, Outlet], timeouts_s: Mapping[str, float], leader: Leader, report: Report
+        self,
+        senders: Mapping[str, Outlet],
+        timeouts_s: Mapping[str, float],
+        leader: Leader,
+        accounts: Accounts,
     ) -> None:
         self._workers = {
-            name: _Worker(name, sender, timeouts_s[name], leader, report) for name, sender in senders.items()
+            name: _Worker(name, sender, timeouts_s[name], leader, accounts)
+            for name, sender in senders.items()
         }
 
     def start(self) -> None:
@@ -85,13 +98,13 @@ class Deliveries:
         for message in messages:
             self._workers[message.module].add(message)
 
-    def stop(self) -> None:
-        """Ends within seconds; what is still owed stays in the book."""
+    def stop(self) -> bool:
+        """Ends within seconds; what is still owed stays in the book. False: an attempt is still under way."""
         for worker in self._workers.values():
             worker.stopping()
         until_s = time.monotonic() + _STOP_S
-        for worker in self._workers.values():
-            worker.join(max(0.0, until_s - time.monotonic()))
+        ended = [worker.join(max(0.0, until_s - time.monotonic())) for worker in self._workers.values()]
+        return all(ended)
 
     def counts(self) -> dict[str, ModuleCounts]:
         return {name: worker.counts() for name, worker in self._workers.items()}
@@ -108,12 +121,19 @@ class _Worker:
     - When more than a handful wait for a group that opens and closes while nobody answers, the oldest are abandoned.
     """
 
-    def __init__(self, name: str, sender: Outlet, timeout_s: float, leader: Leader, report: Report) -> None:
+    def __init__(
+        self,
+        name: str,
+        sender: Outlet,
+        timeout_s: float,
+        leader: Leader,
+        accounts: Accounts,
+    ) -> None:
         self._name = name
         self._sender = sender
         self._timeout_s = timeout_s
         self._leader = leader
-        self._report = report
+        self._accounts = accounts
         self._changed = threading.Condition()
         self._term = 0
         # cluster and group: what waits, in order; the first may be under way
@@ -153,9 +173,10 @@ class _Worker:
             self._stop = True
             self._changed.notify_all()
 
-    def join(self, timeout_s: float) -> None:
+    def join(self, timeout_s: float) -> bool:
         if self._thread.ident is not None:
             self._thread.join(timeout_s)
+        return not self._thread.is_alive()
 
     def counts(self) -> ModuleCounts:
         return ModuleCounts(self._sent, self._failed, self._retried)
@@ -221,6 +242,10 @@ class _Worker:
         return line is not None and line[0] is waiting
 
     def _attempt(self, waiting: Waiting) -> None:
+        if not self._accounts.is_owed(waiting.message):
+            # it went out while the book was being read for a new term
+            self._done(waiting, None)
+            return
         lease = self._leader.lease()
         with self._changed:
             allowed = lease is not None and lease.term == self._term and self._is_first(waiting)
@@ -282,7 +307,7 @@ class _Worker:
 
     def _tell(self, news: News) -> None:
         try:
-            self._report(news)
+            self._accounts.report(news)
         except Exception:
             # a fault of the book is no fault of the message
             log.exception("fault in the notifier's book", module=self._name)

@@ -29,6 +29,8 @@ log = structlog.get_logger("warren.notifier")
 _SILENT: Final = logging.Logger("warren.notifier.kazoo", level=logging.CRITICAL + 1)
 # an attempt that cannot have at least so long is not begun
 _LEAST_S: Final = 0.2
+# seconds that saying goodbye to ZooKeeper may take
+_STOP_S: Final = 2.0
 # seconds between tries after an error
 _AGAIN_S: Final = 1.0
 # a server may give a session less time than was asked for, but never so little
@@ -58,8 +60,11 @@ class Leader(Protocol):
     def start(self) -> None:
         """Returns at once, whether or not ZooKeeper answers."""
 
-    def stop(self) -> None:
-        """Give the lock back, so that the next one need not wait for a time-out."""
+    def stop(self, *, at_once: bool = True) -> None:
+        """Give the lock back, so that the next one need not wait for a time-out.
+
+        Not at once while an attempt to send is still under way: the next one would make the same.
+        """
 
     def lease(self) -> Lease | None:
         """Leave to send now; None: another one may be sending. Asks ZooKeeper and so may take a while."""
@@ -79,7 +84,7 @@ class Alone:
 
     def start(self) -> None: ...
 
-    def stop(self) -> None: ...
+    def stop(self, *, at_once: bool = True) -> None: ...
 
     def lease(self) -> Lease | None:
         return Lease(1, float("inf"))
@@ -144,7 +149,7 @@ class Election:
         self.client.start_async()
         self._thread.start()
 
-    def stop(self) -> None:
+    def stop(self, *, at_once: bool = True) -> None:
         with self._changed:
             self._stopping = True
             self._node = None
@@ -153,9 +158,11 @@ class Election:
         if lock is not None:
             lock.cancel()
         # ending the session gives the lock back; when ZooKeeper does not answer, the time-out does
-        closing = threading.Thread(target=self._close, name="notifier-goodbye", daemon=True)
+        closing = threading.Timer(0 if at_once else self._session_s, self._close)
+        closing.daemon = True
         closing.start()
-        closing.join(self._session_s)
+        if at_once:
+            closing.join(_STOP_S)
 
     def lease(self) -> Lease | None:
         try:

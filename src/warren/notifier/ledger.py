@@ -113,6 +113,11 @@ class Ledger:
         records = incident.messages if incident else ()
         return next((each for each in records if each.id == message.id), None)
 
+    def is_owed(self, message: Message) -> bool:
+        """Whether it is still to be sent."""
+        with self._memory:
+            return message.id in self._owed
+
     def owed(self) -> Counter[str]:
         """Module: messages that it is owed."""
         with self._memory:

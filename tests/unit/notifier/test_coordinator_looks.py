@@ -1,0 +1,156 @@
+"""Which groups are looked at one by one: with many of them, only those that can matter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.processes import eventually
+from tests.unit.notifier.scenes import Scene, Snapshot
+
+from warren.config.modules import NullNotifier
+from warren.config.sections import Spark
+from warren.config.settings import Settings
+from warren.evaluator.status import Status
+from warren.notifier.coordinator import Coordinator
+from warren.notifier.message import Message
+from warren.notifier.senders.delivery import DeliveryError
+from warren.snapshot.model import GroupStatus
+
+OK, ERR = Status.OK, Status.ERR
+
+
+class Counting(Snapshot):
+    """Notes whose partitions are asked for."""
+
+    asked: list[str]
+
+    def group(self, group: str) -> GroupStatus | None:
+        self.asked.append(group)
+        return super().group(group)
+
+
+class Watched(Scene):
+    """Counts the looks, and whom they are at."""
+
+    def __init__(self, **statuses: Status) -> None:
+        self.looks = 0
+        self.asked: list[str] = []
+        super().__init__(**statuses)
+
+    def show(self, **statuses: Status) -> None:
+        super().show(**statuses)
+        assert self.current is not None
+        counting = Counting(self.current.held)
+        object.__setattr__(counting, "asked", self.asked)
+        self.current = counting
+
+    def snapshot(self, cluster: str) -> Snapshot | None:
+        self.looks += 1
+        return super().snapshot(cluster)
+
+    def looked(self, times: int) -> bool:
+        until = self.looks + times
+        return eventually(lambda: self.looks >= until, 20)
+
+
+class Sent:
+    """Implements `Outlet`."""
+
+    def __init__(self) -> None:
+        self.groups: list[str] = []
+
+    def send(self, message: Message, timeout_s: float) -> str:
+        self.groups.append(message.result.group)
+        return "taken"
+
+    def close(self) -> None: ...
+
+
+@contextmanager
+def running(folder: Path, scene: Scene, sent: Sent, **settings: object) -> Iterator[Coordinator]:
+    module = NullNotifier.model_validate({"interval": 1, "send_interval": 3600} | settings)
+    made = Coordinator(
+        Settings(notifier={"it": module}, spark=Spark(checkpoint_dir=str(folder))),
+        scene,
+        lambda cluster, group: "",
+        make_sender=lambda *_: sent,
+    )
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
+
+
+def test_only_groups_that_are_not_ok_are_looked_at_and_only_when_something_is_due(tmp_path: Path) -> None:
+    scene, sent = Watched(fine=OK, good=OK, bad=ERR, ugly=ERR), Sent()
+    with running(tmp_path, scene, sent):
+        assert eventually(lambda: sorted(sent.groups) == ["bad", "ugly"], 20)
+        assert scene.looked(2)
+        assert sorted(scene.asked) == ["bad", "ugly"]
+        scene.show(fine=OK, good=OK, bad=OK, ugly=ERR)
+        assert scene.looked(2)
+        assert sorted(scene.asked) == ["bad", "bad", "ugly"]
+
+
+def test_a_module_that_hears_of_ok_groups_makes_all_be_looked_at(tmp_path: Path) -> None:
+    scene, sent = Watched(fine=OK, bad=ERR), Sent()
+    with running(tmp_path, scene, sent, threshold=1):
+        assert eventually(lambda: sorted(sent.groups) == ["bad", "fine"], 20)
+
+
+@pytest.mark.parametrize("state", ["no snapshot yet", "not caught up"])
+def test_nothing_is_decided_before_the_windows_are_filled(tmp_path: Path, state: str) -> None:
+    scene, sent = Watched(bad=ERR), Sent()
+    with running(tmp_path, scene, sent) as coordinator:
+        assert eventually(lambda: sent.groups == ["bad"], 20)
+        (before,) = coordinator.incidents()
+    scene.caught_up = state != "not caught up"
+    scene.show()
+    if state == "no snapshot yet":
+        scene.current = None
+    rounds = []
+    clusters = scene.clusters
+    scene.clusters = lambda: rounds.append(1) or clusters()  # type: ignore[method-assign,func-returns-value]
+    with running(tmp_path, scene, sent) as coordinator:
+        assert eventually(lambda: len(rounds) > 4, 20)
+        (after,) = coordinator.incidents()
+    assert after.is_open
+    assert after.id == before.id
+    assert sent.groups == ["bad"]
+
+
+def test_the_incidents_of_a_cluster_that_is_not_configured_any_more_end(tmp_path: Path) -> None:
+    scene, sent = Scene(bad=ERR), Sent()
+    with running(tmp_path, scene, sent):
+        assert eventually(lambda: sent.groups == ["bad"], 20)
+    scene.clusters = list  # type: ignore[method-assign]
+    with running(tmp_path, scene, sent, send_close=True) as coordinator:
+        assert eventually(lambda: [each.ending for each in coordinator.incidents()] == ["gone"], 20)
+        assert eventually(lambda: sent.groups == ["bad", "bad"], 20)
+
+
+def test_what_was_owed_to_a_module_that_is_gone_is_abandoned(tmp_path: Path) -> None:
+    class Refusing(Sent):
+        def send(self, message: Message, timeout_s: float) -> str:
+            self.groups.append("refused")
+            raise DeliveryError("busy", retriable=True, wait_s=600)
+
+    refusing = Refusing()
+    with running(tmp_path, Scene(bad=ERR), refusing) as coordinator:
+        assert eventually(lambda: refusing.groups == ["refused"], 20)
+        assert coordinator.counts()["it"].owed == 1
+    settings = Settings(
+        notifier={"other": NullNotifier(interval=1)}, spark=Spark(checkpoint_dir=str(tmp_path))
+    )
+    made = Coordinator(settings, Scene(bad=ERR), lambda cluster, group: "", make_sender=lambda *_: Sent())
+    made.start()
+    try:
+        assert eventually(
+            lambda: [each.state for each in made.incidents()[0].messages][:1] == ["abandoned"], 20
+        )
+    finally:
+        made.stop()
