@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from warren.evaluator.status import Status
 from warren.notifier.message import Message
 from warren.notifier.templates.go.times import TIME, ZERO, Moment, from_milliseconds
@@ -28,6 +30,7 @@ from warren.notifier.templates.go.types import (
     slice_of,
     struct_of,
 )
+from warren.snapshot.model import GroupStatus, PartitionStatus
 
 
 class Subject(NamedTuple):
@@ -40,6 +43,11 @@ class Subject(NamedTuple):
     def start(self) -> Moment:
         start_ms = self.message.start_ms
         return ZERO if start_ms is None else from_milliseconds(start_ms)
+
+
+def _complete(owner: PartitionStatus | GroupStatus) -> float:
+    """In single precision, as Burrow has it."""
+    return float(np.float32(owner.complete))
 
 
 def _status_text(status: int) -> str:
@@ -78,7 +86,7 @@ PARTITION: Final = struct_of(
     Field("Start", OFFSET_POINTER, attrgetter("start"), "start"),
     Field("End", OFFSET_POINTER, attrgetter("end"), "end"),
     Field("CurrentLag", UINT64, attrgetter("current_lag"), "current_lag"),
-    Field("Complete", FLOAT32, attrgetter("complete"), "complete"),
+    Field("Complete", FLOAT32, _complete, "complete"),
 )
 PARTITION_POINTER: Final = pointer_to(PARTITION)
 PARTITIONS: Final = slice_of(PARTITION_POINTER)
@@ -87,7 +95,7 @@ GROUP: Final = struct_of(
     Field("Cluster", STRING, attrgetter("cluster"), "cluster"),
     Field("Group", STRING, attrgetter("group"), "group"),
     Field("Status", STATUS, attrgetter("status"), "status"),
-    Field("Complete", FLOAT32, attrgetter("complete"), "complete"),
+    Field("Complete", FLOAT32, _complete, "complete"),
     Field("Partitions", PARTITIONS, attrgetter("partitions"), "partitions"),
     Field("TotalPartitions", INT, attrgetter("partition_count"), "partition_count"),
     Field("Maxlag", PARTITION_POINTER, attrgetter("maxlag"), "maxlag"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from typing import Any, Final
 from urllib.parse import quote_plus
 
@@ -29,6 +30,10 @@ _JSON: Final = str.maketrans(
 )
 
 
+# bytes that are not UTF-8, or halves of characters
+_HALVES: Final = re.compile("[\ud800-\udfff]")
+
+
 class JsonError(ValueError):
     """JSON has no such value."""
 
@@ -44,7 +49,11 @@ def script(text: str) -> str:
 def _script(char: str) -> str:
     if char < " ":
         return f"\\u{ord(char):04X}"
-    return char if char.isprintable() or 0xDC80 <= ord(char) <= 0xDCFF else f"\\u{ord(char):04X}"
+    return (
+        char
+        if char.isprintable() or char == "\x7f" or 0xDC80 <= ord(char) <= 0xDCFF
+        else f"\\u{ord(char):04X}"
+    )
 
 
 def query(text: str) -> str:
@@ -87,9 +96,8 @@ def _json(of: Type, data: Any) -> str:  # noqa: C901, PLR0911 - one kind each
 
 
 def json_string(text: str) -> str:
-    if not text.isascii():
-        text = "".join("\ufffd" if 0xD800 <= ord(char) <= 0xDFFF else char for char in text)
-    return json.dumps(text, ensure_ascii=False).translate(_JSON)
+    written = json.dumps(text, ensure_ascii=False).translate(_JSON)
+    return written if written.isascii() else _HALVES.sub(r"\\ufffd", written)
 
 
 def _number(number: float, bits: int) -> str:

@@ -35,8 +35,8 @@ from warren.notifier.templates.go.types import (
 
 # templates that call each other: Go allows 100 000, Python's stack less
 MAX_DEPTH: Final = 100
-# nodes that one rendering may walk through: some seconds of work
-MAX_STEPS: Final = 3_000_000
+# nodes that one rendering may walk through: seconds of work, or 10 000 partitions with 100 actions each
+MAX_STEPS: Final = 1_000_000
 
 
 class _Break(Exception):  # noqa: N818 - not an error
@@ -95,9 +95,7 @@ class _State:
 
     def walk(self, body: Iterable[nodes.Node], dot: Value | None) -> None:  # noqa: C901 - one kind each
         for node in body:
-            self._steps += 1
-            if self._steps > MAX_STEPS:
-                raise self._fail(f"more than {MAX_STEPS} steps", "make its ranges shorter")
+            self._step()
             if isinstance(node, nodes.Text):
                 self._write(node.text)
                 continue
@@ -119,6 +117,11 @@ class _State:
                     raise _Break
                 case nodes.Continue():
                     raise _Continue
+
+    def _step(self) -> None:
+        self._steps += 1
+        if self._steps > MAX_STEPS:
+            raise self._fail(f"more than {MAX_STEPS} steps", "make its ranges shorter")
 
     def _write(self, text: str) -> None:
         self._size += len(text)
@@ -155,7 +158,7 @@ class _State:
         try:
             for index, element in self._items(node, value):
                 ran = True
-                self._steps += 1
+                self._step()
                 self._set_range_variables(node.pipeline, index, element)
                 try:
                     self.walk(node.body, element)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 
+# one number per possible count of complete partitions
+@lru_cache(maxsize=4096)
 def shortest(value: float, bits: int) -> tuple[str, int]:
-    """The fewest digits that name the number among those of its size, and where the point is: 0.digits and 10^n."""
+    """The fewest digits that name a number (not negative) of this size, and n of 0.digits times 10^n."""
     if bits == 32:
         text = np.format_float_scientific(np.float32(value), trim="-")
     else:

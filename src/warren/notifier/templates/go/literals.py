@@ -43,6 +43,8 @@ def number(text: str) -> Number:
         return _imaginary(text)
     if _INTEGER.fullmatch(text):
         return _whole(text, _integer(text))
+    if not set(text) & set(".eEpP"):
+        raise LiteralError(f"integer overflow: {text}")
     real = _float(text)
     if real.is_integer() and -(2**63) <= real < 2**63:
         whole = int(real)

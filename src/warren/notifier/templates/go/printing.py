@@ -76,8 +76,12 @@ def sprintln(values: list[Value | None]) -> str:
 
 def shown(value: Value | None) -> str:
     """As %v shows it."""
-    if value is not None and value.type.kind is Kind.STRING and value.type.text is None:
-        return str(value.data)
+    if value is not None and value.type.text is None:
+        # what nearly all actions print
+        if value.type.kind is Kind.STRING:
+            return str(value.data)
+        if value.type.kind in {Kind.INT, Kind.UINT}:
+            return f"{value.data:d}"
     return _argument(value, _Directive())
 
 
@@ -278,13 +282,13 @@ def _method(value: Value, how: _Directive) -> str | None:
     """What the value says of itself; None when it is not asked or has nothing to say."""
     if how.faulty:
         return None
-    if how.verb == "w":
+    if how.verb == "w" and value.type.element is not UINT8:
         return _misfit(value, how)
     target = value.type.element if value.type.kind is Kind.POINTER else value.type
     if target is None:
         return None
     if how.sharp_v:
-        return None if target.source is None or value.data is None else _text(target.source(value.data), how)
+        return None if target.source is None or value.data is None else how.padded(target.source(value.data))
     if how.verb in "vsxXq" and target.text is not None:
         return "<nil>" if value.data is None else _text(target.text(value.data), how)
     return None
@@ -405,8 +409,8 @@ def _with_point(body: str, verb: str, precision: int) -> str:
     marks = "pP" if verb in "xX" else "pPeE"
     split = next((at for at, char in enumerate(body) if char in marks), len(body))
     number, tail = body[:split], body[split:]
-    digits = number.replace(".", "").removeprefix("0x") if verb in "xX" else number.replace(".", "")
-    significant = len(digits.lstrip("0"))
+    # Go counts the x of 0x too
+    significant = len(number.replace(".", "").lstrip("0"))
     if "." not in number:
         if number == "0":
             wanted -= 1

@@ -151,6 +151,11 @@ def _decimal(size: int, digits: int) -> str:
     return f"{whole}.{fraction}" if fraction else str(whole)
 
 
+def _place(moment: Moment) -> str:
+    """Go says Local for the zone of the machine, unless that is UTC itself."""
+    return "Local" if moment.local and (time.daylight or time.tzname[0] != "UTC") else "UTC"
+
+
 def _source(moment: Moment) -> str:
     place = "Local" if moment.local else "UTC"
     clock = f"{moment.hour}, {moment.minute}, {moment.second}, {moment.nanosecond}"
@@ -242,7 +247,7 @@ TIME: Final = struct_of(
     "time.Time",
     Field("wall", UINT64, lambda moment: moment.nanosecond),
     Field("ext", INT64, lambda moment: moment.seconds + _YEAR_ONE),
-    Field("loc", _LOCATION_POINTER, lambda moment: "Local" if moment.local else None),
+    Field("loc", _LOCATION_POINTER, lambda moment: _place(moment) if moment.local else None),
     text=str,
     source=_source,
     json=lambda moment: json_string(format_time(moment, _NANO_LAYOUT)),
@@ -275,7 +280,7 @@ give(
     _plain("Nanosecond", INT, lambda moment: moment.nanosecond),
     _plain("IsZero", BOOL, lambda moment: moment.nanoseconds == ZERO.nanoseconds),
     _plain("IsDST", BOOL, lambda moment: moment.summer),
-    _plain("Location", _LOCATION_POINTER, lambda moment: "Local" if moment.local else "UTC"),
+    _plain("Location", _LOCATION_POINTER, _place),
     _plain("MarshalText", BYTES, _marshalled),
     _plain("MarshalJSON", BYTES, lambda moment: b'"' + _marshalled(moment) + b'"'),
     Function("After", (TIME,), lambda moment, other: moment.nanoseconds > other.nanoseconds, BOOL),
@@ -297,7 +302,7 @@ give(
     ),
     Function("Add", (DURATION,), _moved, TIME),
     Function("AddDate", (INT, INT, INT), _add_date, TIME),
-    Function("In", (_LOCATION_POINTER,), lambda moment, place: replace(moment, local=place == "Local"), TIME),
+    Function("In", (_LOCATION_POINTER,), lambda moment, place: replace(moment, local=place != "UTC"), TIME),
     Function("Round", (DURATION,), lambda moment, step: _rounded(moment, step, up=True), TIME),
     Function("Truncate", (DURATION,), lambda moment, step: _rounded(moment, step, up=False), TIME),
     Function("Date", (), lambda moment: None, INT, results=3),

@@ -1,0 +1,88 @@
+"""The messages of a configuration that names no templates."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+import pytest
+from tests.unit.notifier.templates.messages import EXAMPLE, EXTRAS, zone
+
+from warren.evaluator.status import Status
+from warren.notifier.templates import load_template, sample
+from warren.notifier.templates.binding import EXTRAS as EXTRAS_TYPE
+from warren.notifier.templates.binding import SUBJECT
+from warren.notifier.templates.examination import has_subject
+from warren.notifier.templates.go.checking import faults
+from warren.notifier.templates.go.parser import parse
+from warren.notifier.templates.helpers import FUNCTIONS
+from warren.notifier.templates.samples import sparse
+from warren.notifier.templates.template import template_source
+
+NAMES = ("http-open", "http-close", "email-open", "email-close")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_they_have_no_mistakes(name: str) -> None:
+    tree = parse(name, template_source("", name)[1], FUNCTIONS)
+    assert tree.faults == []
+    assert faults(tree, FUNCTIONS, SUBJECT, {EXTRAS_TYPE: ()}) == []
+
+
+@pytest.mark.parametrize("status", Status)
+@pytest.mark.parametrize("kind", ["open", "close"])
+def test_http_is_json_whatever_the_names(status: Status, kind: Literal["open", "close"]) -> None:
+    message = sample(status, "m", kind)
+    for variant in (message, sparse(message), EXAMPLE):
+        said = json.loads(load_template("", f"http-{kind}").render(variant, {'q"': "</script>\n"}))
+        result = variant.result
+        assert (said["event"], said["id"]) == (kind, variant.incident)
+        assert (said["cluster"], said["group"], said["status"]) == (
+            result.cluster,
+            result.group,
+            result.status.name,
+        )
+        assert (said["total_lag"], said["partition_count"]) == (result.totallag, result.partition_count)
+        assert said["extras"] == {'q"': "</script>\n"}
+        if kind == "open":
+            assert [one["topic"] for one in said["partitions"]] == [one.topic for one in result.partitions]
+
+
+@pytest.mark.parametrize("status", Status)
+@pytest.mark.parametrize("kind", ["open", "close"])
+def test_mails_begin_with_a_subject(status: Status, kind: Literal["open", "close"]) -> None:
+    message = sample(status, "m", kind)
+    for variant in (message, sparse(message)):
+        text = load_template("", f"email-{kind}").render(variant, EXTRAS)
+        assert has_subject(text)
+        assert "<no value>" not in text
+        assert "<nil>" not in text
+        assert "\n\n\n" not in text
+        assert text.endswith("\n")
+        assert not text.endswith("\n\n")
+
+
+def test_a_mail_as_a_person_reads_it() -> None:
+    with zone("UTC"):
+        text = load_template("", "email-open").render(sample(Status.ERR, "m", "open"), {"team": "payments"})
+    assert text.splitlines() == [
+        "Subject: [ERR] payments on sample",
+        "Content-Type: text/plain; charset=utf-8",
+        "",
+        "Consumer group payments on cluster sample is ERR.",
+        "",
+        "Since      Friday, 2 January 2026, 14:57:05 UTC",
+        "Total lag  5852",
+        "Worst      orders, partition 0: 4812 behind",
+        "Watched    12 partitions",
+        "",
+        "Partitions in trouble (3):",
+        "",
+        "  STOP    orders 0  lag 4812  client payments-worker-2  at /10.0.4.17  last commit 2026-01-02 14:49:05 UTC",
+        "  STALL   orders 3  lag 977  client payments-worker-2  at /10.0.4.17  last commit 2026-01-02 15:03:35 UTC",
+        "  REWIND  refunds 1  lag 63  client payments-worker-2  at /10.0.4.17  last commit 2026-01-02 15:03:35 UTC",
+        "",
+        "team: payments",
+        "",
+        "Incident 7f3c9a52-4f0e-4b7e-9d0c-2f8a51c6e3b1",
+    ]

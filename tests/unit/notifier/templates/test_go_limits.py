@@ -1,0 +1,114 @@
+"""No template may hang or fill the process; no text may break the parser."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.notifier.templates.messages import EXAMPLE, EXTRAS, TEMPLATES
+
+from warren.notifier.templates import TemplateError, text_template
+from warren.notifier.templates.go import execution
+from warren.notifier.templates.go.floats import formatted
+from warren.notifier.templates.go.literals import quoted, unquote
+from warren.notifier.templates.go.printing import sprintf
+from warren.notifier.templates.go.types import FLOAT64, INT64, STRING, Value
+
+
+class Case(NamedTuple):
+    name: str
+    template: str
+    what: str
+
+
+CASES = [
+    Case("endless range", "{{range 1000000000000}}{{end}}", "steps"),
+    Case("text that doubles", '{{$x := "a"}}{{range 99}}{{$x = printf "%s%s" $x $x}}{{end}}', "longer than"),
+    Case("wide numbers", '{{range 100}}{{printf "%999999d" 1}}{{end}}', "longer than"),
+    Case("calls itself", '{{define "a"}}{{template "a"}}{{end}}{{template "a"}}', "maximum template depth"),
+    Case(
+        "calls itself twice",
+        '{{define "a"}}{{range 2}}{{template "a"}}{{end}}{{end}}{{template "a"}}',
+        "depth",
+    ),
+    Case("parentheses", "{{print " + "(" * 2000 + "1" + ")" * 2000 + "}}", "too many parentheses"),
+    Case("branches", "{{if 1}}" * 2000 + "{{end}}" * 2000, "too many actions"),
+    Case("alternatives", "{{if 0}}" + "{{else if 0}}" * 2000 + "{{end}}", "too many actions"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_limits(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(execution, "MAX_STEPS", 20_000)  # the real one takes seconds
+    with pytest.raises(TemplateError, match=case.what):
+        text_template(case.template, "t").render(EXAMPLE, {})
+
+
+def test_a_thousand_partitions_are_within_the_limits() -> None:
+    many = msgspec.structs.replace(EXAMPLE.result, group="g", partitions=EXAMPLE.result.partitions[:1] * 1000)
+    text = (TEMPLATES / "all.tmpl").read_text(encoding="utf-8")
+    rendered = text_template(text, "all").render(msgspec.structs.replace(EXAMPLE, result=many), EXTRAS)
+    assert len(json.loads(rendered)["json"]["partitions"]) == 1000
+
+
+PIECES = st.sampled_from(
+    [
+        *["{{", "}}", "if", "else", "end", "range", "with", "define", "template", "block", "break", "continue", "nil", "true", ":=", "=", ".", "|", "(", ")", ",", "/*", "*/"],
+        *["$x", ".Group", ".Result.Partitions", "1", "-2.5", "0x", "1i", "print", "printf", "len", "index", "eq"],
+        *['"a"', "`b`", "'c'", '"%d%s%"', "{{- ", " -}}", "\n", " "],
+    ]
+)
+
+
+@given(st.lists(st.one_of(PIECES, st.text(max_size=3)), max_size=25), st.sampled_from(["", " "]))
+def test_any_text_is_a_template_or_a_mistake(pieces: list[str], glue: str) -> None:
+    with contextlib.suppress(TemplateError):
+        text_template(glue.join(pieces), "t").render(EXAMPLE, EXTRAS)
+
+
+@given(st.text())
+def test_text_without_actions_stays_as_it_is(text: str) -> None:
+    if "{{" not in text:
+        assert text_template(text, "t").render(EXAMPLE, {}) == text
+
+
+@given(st.integers(-(2**63), 2**63 - 1))
+def test_integers(number: int) -> None:
+    value: list[Value | None] = [Value(INT64, number)]
+    assert sprintf("%d", value) == str(number)
+    assert int(sprintf("%x", value), 16) == number
+    assert sprintf("%30d", value) == str(number).rjust(30)
+    assert int(sprintf("%030d", value)) == number
+
+
+@given(st.text())
+def test_quotes_go_there_and_back(text: str) -> None:
+    said = sprintf("%q", [Value(STRING, text)])
+    assert said == quoted(text)
+    assert unquote(said) == text
+    assert sprintf("%+q", [Value(STRING, text)]).isascii()
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_floats_keep_their_value(number: float) -> None:
+    value: list[Value | None] = [Value(FLOAT64, number)]
+    for form in ("%v", "%g", "%e"):
+        text = sprintf(form, value)
+        assert form == "%e" or float(text) == number
+    assert float(formatted(number, 64, "f", -1)) == number
+    assert float(formatted(number, 64, "e", -1)) == number
+    assert float.fromhex(formatted(number, 64, "x", -1)) == number
+    assert sprintf("%.3f", value) == f"{number:.3f}"
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_single_precision_is_as_short_as_it_may_be(number: float) -> None:
+    text = formatted(number, 32, "g", -1)
+    assert np.float32(text) == np.float32(number)
+    assert len(text) <= len(formatted(number, 64, "g", -1))
