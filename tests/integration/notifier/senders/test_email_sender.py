@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from tests.receivers.messages import FixedText, message
 
 from warren.config.modules import EmailNotifier
 from warren.demo.certificates import Certificates
+from warren.notifier.message import Message
 from warren.notifier.senders.delivery import DeliveryError
 from warren.notifier.senders.email import EmailSender
 from warren.notifier.senders.trust import trust
@@ -26,7 +28,9 @@ TEXT = (
 )
 
 
-def sender_to(receiver: MailReceiver, text: str = TEXT, **keys: Any) -> EmailSender:
+def sender_to(
+    receiver: MailReceiver, text: str | Callable[[Message], str] = TEXT, **keys: Any
+) -> EmailSender:
     values: dict[str, Any] = {
         "server": receiver.host,
         "port": receiver.port,
@@ -36,7 +40,7 @@ def sender_to(receiver: MailReceiver, text: str = TEXT, **keys: Any) -> EmailSen
     return made(EmailNotifier(**values | keys), text)
 
 
-def made(module: EmailNotifier, text: str = TEXT) -> EmailSender:
+def made(module: EmailNotifier, text: str | Callable[[Message], str] = TEXT) -> EmailSender:
     context = trust(Path(module.extra_ca) if module.extra_ca else None, noverify=module.noverify)
     return EmailSender(module, context, {"open": FixedText(text), "close": FixedText(text)})
 
@@ -290,6 +294,39 @@ def test_who_breaks_off_is_asked_again_later() -> None:
         thread.join()
     assert error.retriable
     assert "broke off; see its log" in str(error)
+
+
+def test_who_is_slow_at_every_step_is_left_within_the_time() -> None:
+    """Each answer comes in time, all of them together do not."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        module = EmailNotifier(
+            server="127.0.0.1", port=server.getsockname()[1], from_="a@example.com", to="b@example.com"
+        )
+        asked: list[bytes] = []
+
+        def answer_slowly() -> None:
+            connection = server.accept()[0]
+            with connection, connection.makefile("rwb", buffering=0) as wire, contextlib.suppress(OSError):
+                for answer in (b"220 hello", b"250 hello", b"250 OK", b"250 OK", b"354 go on"):
+                    time.sleep(0.3)
+                    wire.write(answer + b"\r\n")
+                    asked.append(wire.readline())
+
+        thread = threading.Thread(target=answer_slowly, daemon=True)
+        thread.start()
+        error = fault(made(module), limit_s=0.8)
+        thread.join()
+    assert "did not answer within 0.8 s" in str(error)
+    assert not any(line.startswith(b"DATA") for line in asked)
+
+
+def test_a_group_named_like_a_head_stays_in_the_subject(receiver: MailReceiver) -> None:
+    sender = sender_to(receiver, text=lambda about: f"Subject: {about.result.group}\n\nx\n")
+    sender.send(message(group="evil\nContent-Type: text/html\r\nBcc: all@example.com"), LIMIT_S)
+    (mail,) = receiver.received
+    assert mail.subject == "evil Content-Type: text/html  Bcc: all@example.com"
+    assert mail.message.get_content_type() == "text/plain"
+    assert mail.message["Bcc"] is None
 
 
 def test_tls_with_a_server_that_has_none(receiver: MailReceiver) -> None:

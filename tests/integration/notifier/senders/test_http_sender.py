@@ -157,22 +157,17 @@ def test_every_answer_from_200_to_299_is_success(receiver: HttpReceiver, status:
         assert sender.send(message(), LIMIT_S) == f"HTTP {status}"
 
 
-def test_a_receiver_that_repeats_secrets_does_not_bring_them_into_the_log(receiver: HttpReceiver) -> None:
-    receiver.answer(
-        lambda request: Reply(403, f"no: {request.headers} s3cretpass".encode() + b"\x1b[31m" + b"x" * 9000)
-    )
-    error = str(
-        fault(
-            receiver.url,
-            username="hook",
-            password="s3cretpass",
-            headers={"X-Api-Key": "t0ken", "Authorization": "Bearer b34rer"},
-        )
-    )
-    assert error.startswith('The receiver answered HTTP 403: "no: ')
+@pytest.mark.parametrize("secret", ["s3cretpass", "t0ken", "Bearer b34rer", "b34rer"])
+def test_a_receiver_that_repeats_a_secret_does_not_bring_it_into_the_log(
+    receiver: HttpReceiver, secret: str
+) -> None:
+    receiver.answer(Reply(403, f"no {secret}\n\x1b[31m".encode() + b"x" * 9000))
+    headers = {"X-Api-Key": "t0ken", "Authorization": "Bearer b34rer"}
+    error = str(fault(receiver.url, username="hook", password="s3cretpass", headers=headers))
+    assert error.startswith('The receiver answered HTTP 403: "no **********')
     assert len(error) < 300
-    for secret in ("s3cretpass", "t0ken", "b34rer", "\x1b"):
-        assert secret not in error
+    assert secret not in error
+    assert "\x1b" not in error
 
 
 @dataclass(frozen=True)
