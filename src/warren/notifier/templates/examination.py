@@ -110,13 +110,12 @@ def _rendered(use: _Use, template: Template, name: str, module: AnyNotifier) -> 
                 found.setdefault((fault.line, fault.what), fault)
             else:
                 if use.is_mail and not has_subject(text):
-                    found.setdefault((0, "subject"), _NO_SUBJECT)
+                    found.setdefault((0, _SUBJECT), _NO_SUBJECT)
     return list(found.values())
 
 
-_NO_SUBJECT: Final = Fault(
-    0, "the mail has no subject", 'begin the template with a line "Subject: …"', severe=False
-)
+_SUBJECT: Final = "subject:"
+_NO_SUBJECT: Final = Fault(1, "the mail does not begin with a subject", 'make its first line "Subject: …"')
 
 
 def _messages(kind: Kind, name: str, module: AnyNotifier) -> Iterator[Message]:
@@ -130,10 +129,5 @@ def _messages(kind: Kind, name: str, module: AnyNotifier) -> Iterator[Message]:
 
 
 def has_subject(text: str) -> bool:
-    """Whether the lines before the first empty one hold a subject."""
-    for line in text.splitlines():
-        if not line.strip():
-            return False
-        if line.lower().startswith("subject:"):
-            return True
-    return False
+    """Whether the first line is a subject: Burrow sends no mail without."""
+    return text[: len(_SUBJECT)].lower() == _SUBJECT

@@ -174,16 +174,20 @@ def _mail(path: Path) -> EmailNotifier:
 
 
 @pytest.mark.parametrize(
-    ("text", "warned"),
-    [("hello {{.Group}}", True), ("X-A: b\nSubject: {{.Group}}\n\nhello", False), ("\nSubject: late", True)],
+    ("text", "refused"),
+    [
+        ("hello {{.Group}}", True),
+        ("X-A: b\nSubject: {{.Group}}\n\nhello", True),
+        ("\nSubject: late", True),
+        ("Subject: {{.Group}}\n\nhello", False),
+        ("{{- /* who reads it */ -}}\nsubject: {{.Group}}", False),
+    ],
 )
-def test_a_mail_without_subject(text: str, warned: bool, tmp_path: Path) -> None:
+def test_a_mail_without_subject(text: str, *, refused: bool, tmp_path: Path) -> None:
     path = tmp_path / "mail.tmpl"
     path.write_text(text, encoding="utf-8")
-    found = _problems(_mail(path))
-    assert [(one.severity, one.what.endswith("the mail has no subject")) for one in found] == [
-        ("warning", True)
-    ] * warned
+    found = [(one.severity, one.what) for one in _problems(_mail(path))]
+    assert found == [("error", f"{path}, line 1: the mail does not begin with a subject")] * refused
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
