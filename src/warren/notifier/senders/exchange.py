@@ -77,11 +77,11 @@ class Exchange:
         try:
             request = httpx.Request(method, url, headers=self._all(headers), content=body)
             return self._followed(request, body, deadline)
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError, ValueError) as error:
-            raise DeliveryError(
-                f"The request cannot be made: {_reason(error)}; check {keys} and headers, after the templates in them",
-                retriable=False,
-            ) from None
+        except (httpx.LocalProtocolError, UnicodeError):
+            # these repeat the value, which may be a secret
+            raise _impossible("a header has a character that may not be in one", keys) from None
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError) as error:
+            raise _impossible(_reason(error), keys) from None
         except httpx.TimeoutException:
             raise DeliveryError(
                 f"{host} did not answer within {timeout_s:g} s; "
@@ -136,6 +136,11 @@ class Exchange:
             text[:_MOST_ANSWER_BYTES].decode("utf-8", "replace"),
         )
         return answer, response.next_request
+
+
+def _impossible(why: str, keys: str) -> DeliveryError:
+    what = f"The request cannot be made: {why}; check {keys} and headers, after the templates in them"
+    return DeliveryError(what, retriable=False)
 
 
 def _redirected(method: str, status: int, following: httpx.Request, body: bytes) -> httpx.Request:

@@ -295,6 +295,16 @@ def test_an_address_that_is_none_is_not_tried_again(url: str) -> None:
     assert not caught.value.retriable
 
 
+@pytest.mark.parametrize("value", ["s3cret\n", "s3crét"])
+def test_a_header_that_cannot_be_sent_is_not_shown(receiver: HttpReceiver, value: str) -> None:
+    error = fault(receiver.url, headers={"X-Token": value})
+    assert str(error).startswith(
+        "The request cannot be made: a header has a character that may not be in one"
+    )
+    assert "s3cr" not in str(error)
+    assert not error.retriable
+
+
 def test_connections_are_kept(receiver: HttpReceiver) -> None:
     with sender_to(receiver.url) as sender:
         for _ in range(3):
