@@ -219,7 +219,7 @@ class Coordinator:
         owed = [self._waiting(ledger, each, now) for each in messages if each.module in known]
         self._deliveries.begin(term, owed)
         self._term = term
-        if messages:
+        if owed:
             log.info("messages are still owed", count=len(owed))
 
     def _waiting(self, ledger: Ledger, message: Message, now: int) -> Waiting:

@@ -148,9 +148,11 @@ def test_what_was_owed_to_a_module_that_is_gone_is_abandoned(tmp_path: Path) -> 
     )
     made = Coordinator(settings, Scene(bad=ERR), lambda cluster, group: "", make_sender=lambda *_: Sent())
     made.start()
+
+    def states() -> list[str]:
+        return [each.state for incident in made.incidents() for each in incident.messages]
+
     try:
-        assert eventually(
-            lambda: [each.state for each in made.incidents()[0].messages][:1] == ["abandoned"], 20
-        )
+        assert eventually(lambda: states()[:1] == ["abandoned"], 20)
     finally:
         made.stop()

@@ -215,17 +215,20 @@ def test_few_messages_wait_about_one_group(office: Office) -> None:
 
 
 class TestTerms:
-    def test_nothing_is_sent_without_a_lease(self, office: Office) -> None:
+    @pytest.mark.parametrize(
+        "lease", [None, Lease(2, float("inf")), Lease(1, 0.0)], ids=["no", "new", "ended"]
+    )
+    def test_nothing_is_sent_without_a_lease_of_this_term(self, office: Office, lease: Lease | None) -> None:
         asked = threading.Event()
 
-        def lease() -> Lease | None:
+        def ask() -> Lease | None:
             asked.set()
-            return None
+            return lease
 
-        office.leader.lease = lease  # type: ignore[method-assign]
+        office.leader.lease = ask  # type: ignore[method-assign]
         office.add(message(1))
         assert asked.wait(10)
-        office.deliveries.stop()
+        assert office.deliveries.stop()
         assert office.hook.tried == []
 
     def test_messages_of_an_old_term_are_forgotten(self, office: Office) -> None:

@@ -104,13 +104,25 @@ TELLINGS = [
         {"on-change": True},
     ),
     Telling(
+        "on-change tells the same status again in the next incident, when send-interval has passed",
+        [(0, ERR, "open ERR"), (5, OK, ""), (10, ERR, ""), (20, ERR, "open ERR"), (40, ERR, "")],
+        {"on-change": True, "send-interval": 20},
+    ),
+    Telling(
         "on-change waits for send-interval",
         [(0, WARN, "open WARN"), (5, ERR, ""), (20, ERR, "open ERR")],
         {"on-change": True, "send-interval": 20},
     ),
     Telling(
         "on-change with threshold 1 says OK once",
-        [(0, OK, "open OK"), (5, OK, ""), (10, ERR, "open ERR"), (15, OK, "open OK"), (99, OK, "")],
+        [
+            (0, OK, "open OK"),
+            (5, OK, ""),
+            (10, ERR, "open ERR"),
+            (15, OK, "open OK"),
+            (99, OK, ""),
+            (199, OK, ""),
+        ],
         {"on-change": True, "threshold": 1},
     ),
     Telling(

@@ -157,6 +157,20 @@ def test_past_incidents_are_bounded_in_age(book: FailingBook) -> None:
     assert [each.id for each in ledger.incidents()] == ["i3", "i2"]
 
 
+def test_a_past_incident_stays_while_a_message_of_it_is_owed(book: FailingBook) -> None:
+    ledger = Ledger(book, needs_book=False)
+    story = Story([module(send_close=True)])
+    (opened,) = ledger.decide([story.look(0, Status.ERR)], NOW)
+    (close,) = ledger.decide([story.look(5, Status.OK)], NOW)
+    ledger.note([sent(opened)])
+    later_ms = NOW + 2 * PAST_MS
+    ledger.decide([past(1, later_ms)], later_ms)
+    assert [each.group for each in ledger.incidents()] == ["g", "g"]
+    ledger.note([sent(close)])
+    ledger.decide([past(2, later_ms)], later_ms)
+    assert {each.id for each in ledger.incidents()} == {"i1", "i2"}
+
+
 class TestUnreadableFile:
     def test_it_is_put_aside_and_a_new_one_begun(self, tmp_path: Path) -> None:
         (tmp_path / FILE).write_bytes(b"no database at all" * 100)
