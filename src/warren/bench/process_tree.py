@@ -14,6 +14,8 @@ from typing import Final, Self
 import numpy as np
 import psutil
 
+from warren.pipeline.seedling import WORKER
+
 # who a process of Warren is
 DRIVER: Final = "driver"
 JAVA: Final = "java"
@@ -94,7 +96,7 @@ class Sampler:
             return DRIVER
         if process.name() == "java":
             return JAVA
-        return WORKERS if _WORKS in process.cmdline() else PLANNERS
+        return WORKERS if process.name() == WORKER or _WORKS in process.cmdline() else PLANNERS
 
 
 def cores_used(samples: Sequence[Sample]) -> float:

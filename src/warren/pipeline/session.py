@@ -7,13 +7,14 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from warren.pipeline import seedling
 from warren.pipeline.runtime import environment, java_options
 
 if TYPE_CHECKING:
@@ -62,7 +63,6 @@ LOCAL: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "1
 
 def spark_session(settings: Spark) -> SparkSession:
     """The session, made on first use; what Spark has to say goes to `spark.log` beside the checkpoints."""
-    environment(os.environ)
     # a trigger that is cut off is told there with all of Java's stack; why a query ended is ours to say
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     java = {"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {java_options()}"}
@@ -72,7 +72,10 @@ def spark_session(settings: Spark) -> SparkSession:
         builder = builder.config(key, value)
     log = log_path(settings)
     log.parent.mkdir(parents=True, exist_ok=True)
-    with _output_to(log), _own_signals():
+    # executors on other machines have no seedling
+    sown = seedling.planted(os.environ) if local else nullcontext()
+    with _output_to(log), _own_signals(), sown:
+        environment(os.environ)
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return session
