@@ -213,3 +213,9 @@ def test_a_mistake_of_another_module_does_not_matter(receiver: HttpReceiver, com
 
 def test_a_wrong_configuration(command: Command) -> None:
     assert command('[notifier.n]\nclass-name = "http"\n', "n").code == 2
+
+
+def test_the_help_names_the_section(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["notify-test", "--help"])
+    assert "[notifier.N]" in capsys.readouterr().out
