@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from functools import wraps
 from typing import Any, Final
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
@@ -28,6 +30,9 @@ from warren.snapshot.model import Entry, GroupStatus, PartitionStatus
 
 # rounds of all loops over numbers in one rendering
 _MAX_ROUNDS: Final = 100_000
+_MAX_WIDTH: Final = 9999
+# filters of Jinja2 that make a text as long as they are told
+_SIZED_FILTERS: Final = ("batch", "center", "indent", "slice")
 _FIX: Final = "correct the template"
 
 
@@ -193,6 +198,33 @@ class _Environment(ImmutableSandboxedEnvironment):
             raise SecurityError(f"{operator} is for small numbers only here")
         return super().call_binop(context, operator, left, right)
 
+    def call(self, context: Any, function: Any, /, *args: Any, **named: Any) -> Any:
+        if isinstance(getattr(function, "__self__", None), str | bytes):
+            _check_sizes((*args, *named.values()))
+        return super().call(context, function, *args, **named)
+
+
+def _check_sizes(arguments: Iterable[object]) -> None:
+    """Widths and counts that would fill the memory."""
+    if any(isinstance(one, int) and one > _MAX_WIDTH for one in arguments):
+        raise SecurityError(f"a width of more than {_MAX_WIDTH}")
+
+
+def _modest(filter_: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(filter_)
+    def checked(*args: Any, **named: Any) -> Any:
+        _check_sizes((*args, *named.values()))
+        return filter_(*args, **named)
+
+    return checked
+
+
+def _format(form: str, *args: Any, **named: Any) -> str:
+    """Jinja2's own, with widths that a text may have."""
+    if re.search(r"%[^a-zA-Z%]*(?:[0-9]{5}|\*)", form):
+        raise SecurityError(f"a width of more than {_MAX_WIDTH}")
+    return form % (named or args)
+
 
 def _environment() -> _Environment:
     # the texts are JSON, mail and addresses, not HTML
@@ -201,6 +233,10 @@ def _environment() -> _Environment:
         autoescape=False,
         keep_trailing_newline=True,
     )
+    for name in _SIZED_FILTERS:
+        environment.filters[name] = _modest(environment.filters[name])
+    environment.filters["format"] = _format
+    del environment.globals["lipsum"]
     environment.globals.update(_HELPERS)
     environment.filters.update(_HELPERS)
     return environment

@@ -45,6 +45,11 @@ CASES = [
     Case(
         "json of text", "{{ jsonencoder('<') }}{{ [1, none, true] | jsonencoder }}", '"\\u003c"[1,null,true]'
     ),
+    Case(
+        "widths",
+        "{{ '%6.2f|%-4s|' | format(1.5, 'a') }}{{ 'a' | center(3) }}{{ 'a'.ljust(2) }}|",
+        "  1.50|a   | a a |",
+    ),
     Case("range", "{% for i in range(3) %}{{ i }}{% endfor %}", "012"),
 ]
 
@@ -88,6 +93,13 @@ FORBIDDEN = [
     "{{ 'a' * 1000000000 }}",
     "{{ 9 ** 999999 }}",
     "{{ '%999999999d' % 1 }}",
+    "{{ '%999999999d' | format(1) }}",
+    "{{ '%*d' | format(999999999, 1) }}",
+    "{{ 'a' | center(999999999) }}",
+    "{{ 'a'.ljust(999999999) }}",
+    "{{ 'a'.encode().zfill(999999999) }}",
+    "{{ [1] | batch(999999999, 'x') | list }}",
+    "{{ lipsum() }}",
     "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
     "{% include 'other' %}",
     "{{ 1 / 0 }}",
