@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeVar
 from urllib.parse import quote
 
 import msgspec
+import structlog
 from kazoo.client import TransactionRequest
 from kazoo.exceptions import NoNodeError
 
@@ -16,6 +17,8 @@ from warren.notifier.leadership import Election, NotLeadingError
 from warren.notifier.message import Message
 from warren.notifier.record import Incident
 from warren.snapshot.model import PartitionStatus
+
+log = structlog.get_logger("warren.notifier")
 
 _T = TypeVar("_T")
 
@@ -43,6 +46,8 @@ class SharedBook:
         self._cases, self._past, self._owed = f"{root}/cases", f"{root}/past", f"{root}/owed"
         # paths of the nodes that are there: a change of one is another operation than a new one
         self._there: set[str] = set()
+        # paths that were complained of
+        self._unreadable: set[str] = set()
         # the term that this knowledge is of
         self._term = 0
 
@@ -57,9 +62,9 @@ class SharedBook:
             found = {folder: self._read(folder) for folder in (self._cases, self._past, self._owed)}
         self._there = {path for nodes in found.values() for path in nodes}
         return Contents(
-            tuple(_decoded(found[self._cases].values(), Case)),
-            tuple(_decoded(found[self._past].values(), Incident)),
-            tuple(_decoded(found[self._owed].values(), Message)),
+            tuple(self._decoded(found[self._cases], Case)),
+            tuple(self._decoded(found[self._past], Incident)),
+            tuple(self._decoded(found[self._owed], Message)),
         )
 
     def glance(self, known: Contents) -> Contents:
@@ -77,7 +82,7 @@ class SharedBook:
                 # nobody has led yet
                 return Contents()
         kept = [each for path, each in finished.items() if path in names]
-        return Contents(tuple(_decoded(cases.values(), Case)), (*kept, *_decoded(past.values(), Incident)))
+        return Contents(tuple(self._decoded(cases, Case)), (*kept, *self._decoded(past, Incident)))
 
     def write(self, changes: Sequence[Change]) -> None:
         with _as_book_error():
@@ -122,6 +127,16 @@ class SharedBook:
     def _of_past(self, incident: Incident) -> str:
         return f"{self._past}/{_name(incident.id)}"
 
+    def _decoded(self, contents: Mapping[str, bytes], kind: type[_T]) -> Iterable[_T]:
+        """Without what cannot be read: one damaged node must not keep all others from being told of."""
+        for path, content in contents.items():
+            try:
+                yield unpacked(content, kind)
+            except BookError as error:
+                if path not in self._unreadable:
+                    log.error("left out of the notifier's book", node=path, error=str(error))  # noqa: TRY400
+                self._unreadable.add(path)
+
     def _names(self, folder: str) -> list[str]:
         names = self._election.answered(self._client.get_children_async(folder))
         return [f"{folder}/{name}" for name in names]
@@ -154,10 +169,6 @@ class _as_book_error:  # noqa: N801 - reads as a phrase where it is used
 def _name(text: str) -> str:
     """Part of a node's name: without slashes and what else ZooKeeper does not take."""
     return quote(text, safe="")
-
-
-def _decoded(contents: Iterable[bytes], kind: type[_T]) -> Iterable[_T]:
-    return (unpacked(each, kind) for each in contents)
 
 
 def _batches(changes: Sequence[list[Write]]) -> Iterable[list[Write]]:

@@ -152,6 +152,19 @@ def test_one_node_may_be_written_twice_in_a_request(leader: Election) -> None:
     assert book.load().cases == (case,)
 
 
+def test_a_damaged_node_is_left_out_and_can_be_written_again(leader: Election, client: KazooClient) -> None:
+    ledger = ledger_of(leader)
+    ledger.load()
+    stories = {name: Story([module()], name) for name in ("whole", "damaged")}
+    ledger.decide([each.look(0, ERR) for each in stories.values()], NOW)
+    client.set("/w/warren/cases/local~damaged", b"\x00")
+    ledger.load()
+    assert set(ledger.open_cases("local")) == {"whole"}
+    ledger.decide([Story([module()], "damaged").look(5, ERR)], NOW)
+    ledger.load()
+    assert set(ledger.open_cases("local")) == {"whole", "damaged"}
+
+
 def test_an_outcome_may_be_empty(leader: Election) -> None:
     ledger = ledger_of(leader)
     ledger.load()
