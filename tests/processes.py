@@ -19,13 +19,13 @@ def alive(pid: int) -> bool:
         return False
 
 
-def eventually(condition: Callable[[], bool], within_s: float) -> bool:
-    """Does the condition come true in that time?"""
+def eventually(condition: Callable[[], bool], within_s: float, every_s: float = 0.02) -> bool:
+    """Does the condition come true in that time? It is asked again after `every_s`, more for what costs more."""
     deadline = time.monotonic() + within_s
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.02)
+        time.sleep(every_s)
     return True
 
 

@@ -18,6 +18,7 @@ from warren.demo.ports import free_port
 
 # a machine that does other things too
 STOP_S = 30.0
+_ANSWER_S = 30.0
 _HOST = "127.0.0.1"
 
 
@@ -72,7 +73,7 @@ class Instance:
     def page(self, path: str) -> Any:
         """The JSON of a page; None while nobody answers."""
         try:
-            return httpx.get(self.url + path, timeout=5).json()
+            return httpx.get(self.url + path, timeout=_ANSWER_S).json()
         except httpx.HTTPError:
             return None
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.e2e.faults import Faults
 from tests.e2e.instance import Instance
 from tests.e2e.listening import HTTP_TEMPLATE, Heard, Listening
-from tests.processes import eventually
+from tests.processes import eventually as eventually_true
 
 from warren.demo.broker import Broker
 
@@ -42,6 +43,11 @@ servers = ["{broker.bootstrap_servers}"]
 """
 
 
+def eventually(condition: Callable[[], bool]) -> bool:
+    """Asks servers that need the processor themselves, so not too often."""
+    return eventually_true(condition, PATIENCE_S, every_s=0.2)
+
+
 def streams(listening: Listening, groups: list[str]) -> Streams:
     """Module and group: what the module heard of it, in order."""
     found: Streams = defaultdict(list)
@@ -62,26 +68,26 @@ def test_every_fault_is_told_once_repeated_and_closed_across_a_kill(broker: Brok
     with Listening() as listening:
         text = configuration(broker) + listening.notifiers(groups, send_interval=SEND_INTERVAL_S)
         with Instance(tmp_path / "warren", text, hook=HTTP_TEMPLATE) as warren:
-            assert eventually(warren.ready, PATIENCE_S), warren.output
+            assert eventually(warren.ready), warren.output
             with faults:
 
                 def told(times: int) -> bool:
                     found = streams(listening, groups)
                     return all(opens(found, key) >= times for key in wanted)
 
-                assert eventually(lambda: told(2), PATIENCE_S), warren.output
+                assert eventually(lambda: told(2)), warren.output
                 before = {each["group"]: each for each in warren.incidents("open")}
                 assert sorted(before) == sorted(groups)
                 # nothing is under way or due: what a kill would cost then is another test's question
-                assert eventually(lambda: _idle(warren, listening, groups), PATIENCE_S)
+                assert eventually(lambda: _idle(warren, listening, groups))
                 warren.kill()
                 warren.start()
-                assert eventually(lambda: told(3), PATIENCE_S), warren.output
+                assert eventually(lambda: told(3)), warren.output
                 after = {each["group"]: each for each in warren.incidents("open")}
                 assert _identities(after) == _identities(before)
                 faults.end()
-            assert eventually(lambda: warren.incidents() != [] and not warren.incidents("open"), PATIENCE_S)
-            assert eventually(lambda: _owed(warren) == 0, PATIENCE_S), warren.output
+            assert eventually(lambda: warren.incidents() != [] and not warren.incidents("open"))
+            assert eventually(lambda: _owed(warren) == 0), warren.output
             _look_again(warren)
             assert warren.incidents("open") == []
             # a group may have been in trouble while its windows were filling: nobody was to be told of that
@@ -132,6 +138,4 @@ def _idle(warren: Instance, listening: Listening, groups: list[str]) -> bool:
 def _look_again(warren: Instance) -> None:
     """Wait for looks that could tell something more, if anything was left to tell."""
     number = warren.page("/v4/health")["clusters"][0]["snapshot"]["number"]
-    assert eventually(
-        lambda: warren.page("/v4/health")["clusters"][0]["snapshot"]["number"] >= number + 3, PATIENCE_S
-    )
+    assert eventually(lambda: warren.page("/v4/health")["clusters"][0]["snapshot"]["number"] >= number + 3)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.e2e.faults import Faults
 from tests.e2e.instance import Instance
-from tests.processes import eventually
+from tests.processes import eventually as eventually_true
 from tests.receivers.http import HttpReceiver
 from tests.zookeeper import ZooKeeperServer
 
@@ -62,6 +63,11 @@ url-close = "{receiver.url}/close/{{{{.Group}}}}/{{{{.ID}}}}"
 """
 
 
+def eventually(condition: Callable[[], bool]) -> bool:
+    """Asks servers that need the processor themselves, so not too often."""
+    return eventually_true(condition, PATIENCE_S, every_s=0.2)
+
+
 def heard(receiver: HttpReceiver) -> list[Heard]:
     found = []
     for each in receiver.received:
@@ -79,29 +85,26 @@ def test_the_next_one_goes_on_when_the_leader_is_killed(broker: Broker, tmp_path
         text = configuration(broker, zookeeper.address, receiver)
         with Instance(tmp_path / "one", text) as one, Instance(tmp_path / "two", text) as two:
             both = (one, two)
-            assert eventually(lambda: _states(*both) == ["following", "leading"], PATIENCE_S), one.output
+            assert eventually(lambda: _states(*both) == ["following", "leading"]), one.output
             # both watch, and so the next one is ready to take over
-            assert eventually(lambda: all(each.ready() for each in both), PATIENCE_S), two.output
+            assert eventually(lambda: all(each.ready() for each in both)), two.output
             leader, follower = sorted(both, key=lambda each: each.notifier()["state"], reverse=True)
-            assert eventually(lambda: follower.notifier()["leader"] == leader.name, PATIENCE_S)
+            assert eventually(lambda: follower.notifier()["leader"] == leader.name)
             # each fault told and repeated
-            assert eventually(lambda: len(receiver.received) >= 2 * len(faults.groups), PATIENCE_S)
+            assert eventually(lambda: _told_since(receiver, 0, faults.groups) >= 2), leader.output
             # the follower knows what the leader did, and did nothing itself
-            assert eventually(lambda: len(follower.incidents("open")) == len(faults.groups), PATIENCE_S)
+            assert eventually(lambda: len(follower.incidents("open")) == len(faults.groups))
             assert [each["sent"] for each in follower.notifier()["modules"]] == [0]
-            assert eventually(lambda: _idle(leader, receiver), PATIENCE_S)
+            assert eventually(lambda: _idle(leader, receiver))
             incidents = {each["group"]: each["id"] for each in leader.incidents("open")}
-            before = len(receiver.received)
             leader.kill()
             killed_s = time.time()
             # the next due repeat of every group, by the one that took over
-            assert eventually(lambda: len(receiver.received) >= before + len(faults.groups), PATIENCE_S), (
-                follower.output
-            )
+            assert eventually(lambda: _told_since(receiver, killed_s, faults.groups) >= 1), follower.output
             assert follower.notifier()["state"] == "leading"
             faults.end()
-            assert eventually(lambda: not follower.incidents("open"), PATIENCE_S)
-            assert eventually(lambda: follower.notifier()["modules"][0]["owed"] == 0, PATIENCE_S)
+            assert eventually(lambda: not follower.incidents("open"))
+            assert eventually(lambda: follower.notifier()["modules"][0]["owed"] == 0)
             # while its windows were filling a group may have had others, of which nobody was to be told
             told = [each for each in follower.incidents("past") if each["messages"]]
         past = {each["group"]: each for each in told}
@@ -122,6 +125,12 @@ def test_the_next_one_goes_on_when_the_leader_is_killed(broker: Broker, tmp_path
             )
             due_s = max(killed_s, last.at_s + SEND_INTERVAL_S)
             assert first.at_s - due_s <= SESSION_S + INTERVAL_S + SLACK_S
+
+
+def _told_since(receiver: HttpReceiver, since_s: float, groups: list[str]) -> int:
+    """How many messages every group has had, at least."""
+    came = [each.group for each in heard(receiver) if each.at_s >= since_s]
+    return min(came.count(group) for group in groups)
 
 
 def _states(*instances: Instance) -> list[str]:
