@@ -47,23 +47,18 @@ class News:
 class _Telling:
     """The messages of one look, as they are decided."""
 
-    incident: Incident | None
     moment: Moment
     new_id: NewId
     # module: what it was last told
     told: dict[str, Told]
     messages: list[Message] = field(default_factory=list)
 
-    @property
-    def incident_id(self) -> str:
-        return self.incident.id if self.incident else ""
-
-    def tell(self, module: Module, kind: Kind, view: GroupStatus) -> None:
-        start_ms = self.incident.start_ms if self.incident else None
-        identity = self.new_id(), module.name, kind, self.incident_id, start_ms, self.moment.now_ms
+    def tell(self, module: Module, kind: Kind, view: GroupStatus, incident: Incident | None) -> None:
+        number, start_ms = (incident.id, incident.start_ms) if incident else ("", None)
+        identity = self.new_id(), module.name, kind, number, start_ms, self.moment.now_ms
         self.messages.append(Message(*identity, _troubled(view)))
         if kind == "open":
-            self.told[module.name] = Told(self.moment.now_ms, view.status, self.incident_id)
+            self.told[module.name] = Told(self.moment.now_ms, view.status, number)
         else:
             # the next incident is told of at once
             self.told.pop(module.name, None)
@@ -74,33 +69,37 @@ def looked_at(
 ) -> Outcome:
     """A look at a group that is there; `modules` are those whose lists accept it."""
     incident = _standing(case, result.status, moment.now_ms, new_id)
-    telling = _Telling(incident, moment, new_id, dict(case.told))
+    telling = _Telling(moment, new_id, dict(case.told))
     seen_by = set()
     for module in modules:
-        view = view_of(module, result)
-        # Burrow's modules see every incident; with a view of its own, one has to have seen it
-        seen = module.name in case.seen_by if module.has_own_view else incident is not None
-        if view.status > Status.OK and module.has_own_view:
-            seen_by.add(module.name)
-        told = telling.told.get(module.name)
-        if seen and view.status == Status.OK and closes(module, told, telling.incident_id):
-            telling.tell(module, "close", view)
-        elif opens(module, view, told, telling.incident_id, moment):
-            telling.tell(module, "open", view)
-    return _outcome(case, telling, modules, frozenset(seen_by), "ok" if result.status == Status.OK else "")
+        view, seen = view_of(module, result), incident is not None
+        if module.has_own_view:
+            # Burrow's modules see every incident; with a view of its own, one has to have seen trouble in it
+            seen = module.name in case.seen_by
+            if view.status > Status.OK:
+                seen_by.add(module.name)
+        its = incident if seen or view.status > Status.OK else None
+        told, number = telling.told.get(module.name), its.id if its else ""
+        if seen and view.status == Status.OK and closes(module, told, number):
+            telling.tell(module, "close", view, its)
+        elif opens(module, view, told, number, moment):
+            telling.tell(module, "open", view, its)
+    ending: Ending = "ok" if result.status == Status.OK else ""
+    standing = Case(case.cluster, case.group, incident, seen_by=frozenset(seen_by))
+    return _outcome(standing, telling, modules, ending)
 
 
 def vanished(case: Case, modules: Sequence[Module], moment: Moment, new_id: NewId) -> Outcome:
     """The group is not there any more: its incident ends, and who was told of it hears so."""
-    telling = _Telling(case.incident, moment, new_id, dict(case.told))
+    telling, incident = _Telling(moment, new_id, dict(case.told)), case.incident
     nothing = GroupStatus(case.cluster, case.group, Status.NOTFOUND, 1.0, (), 0, None, 0)
     for module in modules:
         told = telling.told.get(module.name)
-        if case.incident and module.settings.send_close and told_of(told, telling.incident_id):
-            telling.tell(module, "close", nothing)
+        if incident is not None and module.settings.send_close and told_of(told, incident.id):
+            telling.tell(module, "close", nothing, incident)
     # as Burrow: a group that comes back is a new one
     telling.told.clear()
-    return _outcome(case, telling, modules, frozenset(), "gone")
+    return _outcome(Case(case.cluster, case.group, incident), telling, modules, "gone")
 
 
 def nothing_to_do(case: Case, status: Status, modules: Sequence[Module], now_ms: int) -> bool:
@@ -137,14 +136,14 @@ def _standing(case: Case, status: Status, now_ms: int, new_id: NewId) -> Inciden
     return None
 
 
-def _outcome(
-    case: Case, telling: _Telling, modules: Sequence[Module], seen_by: frozenset[str], ending: Ending
-) -> Outcome:
-    incident, now_ms = telling.incident, telling.moment.now_ms
+def _outcome(standing: Case, telling: _Telling, modules: Sequence[Module], ending: Ending) -> Outcome:
+    """The end of a look: what was told goes into the record, and an incident that is over leaves the case."""
+    incident, now_ms = standing.incident, telling.moment.now_ms
     if incident is not None:
         records = incident.messages + tuple(
             MessageRecord(each.id, each.module, each.kind, each.result.status, "owed", now_ms, 0, now_ms, "")
             for each in telling.messages
+            if each.incident == incident.id
         )
         incident = msgspec.structs.replace(incident, messages=_bounded(records))
     over = None
@@ -153,9 +152,8 @@ def _outcome(
         over = msgspec.structs.replace(incident, end_ms=now_ms, ending=ending, status=status)
         incident = None
     told = telling.told if incident else _remembered(telling.told, modules, now_ms)
-    return Outcome(
-        Case(case.cluster, case.group, incident, told, seen_by), tuple(telling.messages), ended=over
-    )
+    case = msgspec.structs.replace(standing, incident=incident, told=told)
+    return Outcome(case, tuple(telling.messages), ended=over)
 
 
 def _remembered(told: Mapping[str, Told], modules: Sequence[Module], now_ms: int) -> dict[str, Told]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.unit.notifier.scenes import NOW, Story, group, group_of, module, partition, told
 
 from warren.evaluator.status import Status
 from warren.notifier.book import Case
 from warren.notifier.incidents import News, noted, nothing_to_do
 from warren.notifier.record import Incident, MessageRecord
-from warren.notifier.rules import Told
+from warren.notifier.rules import SLACK_MS, Told
+from warren.snapshot.model import GroupStatus
 
 OK, WARN, ERR = Status.OK, Status.WARN, Status.ERR
 
@@ -232,6 +235,18 @@ class TestTopicDenylist:
         assert told(story.look(10, both)) == ["all open ERR", "some open WARN"]
         assert {each.incident for each in story.look(15, OK).messages} == {"g-1"}
 
+    def test_trouble_it_does_not_see_is_no_incident_to_a_module_that_hears_of_ok(self) -> None:
+        story = Story([module("all"), module("some", threshold=1, topic_denylist="^dead")])
+        outcome = story.look(
+            0, group_of("g", partition("dead-letters", 0, Status.STOP), partition("orders", 0))
+        )
+        assert [(each.module, each.incident != "") for each in outcome.messages] == [
+            ("all", True),
+            ("some", False),
+        ]
+        assert outcome.case.incident is not None
+        assert [each.module for each in outcome.case.incident.messages] == ["all"]
+
     def test_nothing_but_denied_topics_is_ok(self) -> None:
         story = Story([module(threshold=1, topic_denylist=".")])
         (message,) = story.look(0, ERR).messages
@@ -325,3 +340,60 @@ def test_a_long_incident_keeps_its_first_and_newest_messages_and_what_is_owed() 
     kept: tuple[MessageRecord, ...] = story.case.incident.messages
     at = [(each.decided_ms - NOW) // 5000 for each in kept]
     assert at == [*range(10), 30, *range(40, 80)]
+
+
+settings = st.fixed_dictionaries(
+    {},
+    optional={
+        "send-interval": st.sampled_from([5, 12, 20]),
+        "threshold": st.sampled_from([0, 1, 2, 3]),
+        "send-once": st.booleans(),
+        "send-close": st.booleans(),
+        "on-change": st.booleans(),
+        "quiet-start": st.sampled_from([0, 8]),
+        "minimum-complete": st.sampled_from([0.0, 0.6]),
+        "topic-denylist": st.sampled_from(["^dead", "nothing"]),
+    },
+)
+sights = st.lists(
+    st.none()
+    | st.builds(
+        lambda first, second, full: group_of(
+            "g", partition("dead-letters", 0, first), partition("orders", 0, second, 3, full)
+        ),
+        st.sampled_from([OK, OK, WARN, Status.STOP]),
+        st.sampled_from([OK, OK, WARN, Status.STALL]),
+        st.sampled_from([1.0, 1.0, 0.2]),
+    ),
+    max_size=12,
+)
+
+
+@given(st.lists(settings, min_size=1, max_size=3), sights)
+def test_whatever_is_seen_and_configured(
+    configured: list[dict[str, object]], seen: list[GroupStatus | None]
+) -> None:
+    story = Story([module(f"m{number}", **each) for number, each in enumerate(configured)])
+    for at, result in enumerate(seen):
+        before, now_ms = story.case, NOW + at * 5000
+        outcome = story.gone(at * 5) if result is None else story.look(at * 5, result)
+        if result is not None and nothing_to_do(before, result.status, story.modules, now_ms):
+            assert (outcome.case, outcome.messages, outcome.ended) == (before, (), None)
+        troubled = result is not None and result.status > OK
+        assert (story.case.incident is not None) is troubled
+        assert (outcome.ended is not None) is (before.incident is not None and not troubled)
+        current = story.case.incident or outcome.ended
+        for message in outcome.messages:
+            if message.incident:
+                assert current is not None
+                assert (message.incident, message.start_ms) == (current.id, current.start_ms)
+                assert [each.id for each in current.messages].count(message.id) == 1
+            else:
+                assert (message.kind, message.result.status) == ("open", OK)
+            if message.kind == "close":
+                assert message.result.status <= OK
+            last = before.told.get(message.module)
+            if message.kind == "open" and last is not None:
+                its = next(each for each in story.modules if each.name == message.module).settings
+                assert now_ms - last.at_ms >= its.repeat_after * 1000 - SLACK_MS
+                assert not (its.send_once and message.incident and last.incident == message.incident)
