@@ -11,9 +11,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from warren.evaluator.status import Status
-from warren.httpserver.group_table import group_table
 from warren.httpserver.guard import Guard
 from warren.httpserver.state import Answers, Notifying, Progress
+from warren.snapshot.group_table import group_table
 
 # name, help, counter or gauge, value
 _OF_PROGRESS: tuple[tuple[str, str, type[Any], Callable[[Progress], float]], ...] = (

@@ -18,7 +18,6 @@ from warren.config import Settings
 from warren.config.settings import AnyNotifier
 from warren.errors import ConfigError
 from warren.evaluator.status import Status
-from warren.httpserver.group_table import group_table
 from warren.notifier.book import Book, BookError, Case
 from warren.notifier.deliveries import Deliveries, Outlet, Waiting
 from warren.notifier.incidents import News, Outcome, looked_at, nothing_to_do, vanished
@@ -32,6 +31,7 @@ from warren.notifier.rules import Module, Moment
 from warren.notifier.senders import sender
 from warren.notifier.shared_book import SharedBook
 from warren.notifier.templates import examine
+from warren.snapshot.group_table import group_table
 from warren.snapshot.model import ClusterSnapshot
 
 log = structlog.get_logger("warren.notifier")

@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from warren.httpserver.group_table import GroupTable, group_table
 from warren.httpserver.state import Answers
 from warren.httpserver.v4.parameters import version
+from warren.snapshot.group_table import GroupTable, group_table
 from warren.snapshot.model import ClusterSnapshot
 
 # removed groups that are remembered per cluster; who asks for changes from before them is told all groups

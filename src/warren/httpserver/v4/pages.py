@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 import warren
 from warren.evaluator.status import Status
 from warren.httpserver import gojson, reply
-from warren.httpserver.group_table import GroupTable
 from warren.httpserver.names import first_found, module_named
 from warren.httpserver.reply import Reply, Stream, as_json, refused
 from warren.httpserver.router import Answer, Handler, Request
@@ -40,6 +39,7 @@ from warren.httpserver.v4.parameters import (
     read_version,
     values,
 )
+from warren.snapshot.group_table import GroupTable
 from warren.snapshot.model import ClusterSnapshot, Entry, PartitionDetail, PartitionStatus
 
 # streams of events that may be open at once; each is a socket and a task that somebody left behind
