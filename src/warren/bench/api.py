@@ -24,6 +24,10 @@ REQUESTS_PER_S: Final = 1_500.0
 # triggers must not become slower; so much is noise
 SLOWER: Final = 1.1
 _FORMS: Final = ("plain", "gzip")
+# whose pages are asked for
+_ASKED: Final = {"one": "one group", "all": "all in turn"}
+# how long a turn is, of those in which nobody asks and of those in which somebody does
+_TURN_S: Final = 6.0
 _SAMPLE_S: Final = 2.0
 # scrapes begin at any moment between two snapshots, not just after one
 _SPREAD_S: Final = 1.0
@@ -38,7 +42,7 @@ class ApiPlan:
     sizes: Sizes = DEFAULT_SIZES
     rate: float = 2_000
     warm_up_s: float = 20.0
-    # of each of: quiet, as many requests as it answers, requests at the target's rate
+    # for one group and for all: as many requests as it answers; and then in turns at the target's rate and quiet
     seconds: float = 30.0
     scrapes: int = 10
     connections: int = 8
@@ -84,27 +88,21 @@ def figures(found: dict[str, Any]) -> list[Figure]:
             Figure(f"/metrics {form}, next, max", following["max"], "s"),
             Figure(f"/metrics {form}, size", found["scrapes"][form]["bytes"] / 2**20, "MiB"),
         ]
-    most, paced = found["most"], found["paced"]
-    quiet_s, most_s, paced_s = (
-        found[each]["trigger_ms"]["p50"] / 1000 for each in ("quiet", "most", "paced")
-    )
-    asked = most["load"]
-    failed = asked["failed"] + paced["load"]["failed"]
-    return [
-        *told,
-        Figure("/lag", _rate(asked), "per s", REQUESTS_PER_S, Better.HIGHER),
-        Figure("/lag, time of one p50", asked["took_ms"]["p50"], "ms"),
-        Figure("/lag, time of one p99", asked["took_ms"]["p99"], "ms"),
-        Figure("/lag, failed", failed, "requests", 0),
-        Figure("trigger p50, nobody asks", quiet_s, "s"),
-        Figure(f"trigger p50, {_rate(paced['load']):,.0f} /lag a second", paced_s, "s"),
-        Figure("trigger under that load, to quiet", paced_s / quiet_s, "x", SLOWER),
-        Figure("trigger p50, as many /lag as it answers", most_s, "s"),
-    ]
-
-
-def _rate(load: dict[str, Any]) -> float:
-    return float(load["requests"] / load["seconds"])
+    for name, who in _ASKED.items():
+        load, turns = found[name]["load"], found[name]["turns"]
+        quiet_s, asked_s = (turns[each]["p50"] / 1000 for each in ("quiet_ms", "asked_ms"))
+        # all groups in turn is the hardest that a client can ask for: no page is asked for twice. It has no target
+        least, slower = (REQUESTS_PER_S, SLOWER) if name == "one" else (None, None)
+        told += [
+            Figure(f"/lag of {who}", load["requests"] / load["seconds"], "per s", least, Better.HIGHER),
+            Figure(f"/lag of {who}, time of one p50", load["took_ms"]["p50"], "ms"),
+            Figure(f"/lag of {who}, time of one p99", load["took_ms"]["p99"], "ms"),
+            Figure(f"/lag of {who}, failed", load["failed"] + turns["failed"], "requests", 0),
+            Figure("trigger p50, nobody asks", quiet_s, "s"),
+            Figure(f"trigger p50, {turns['rate']:,.0f} /lag of {who} a second", asked_s, "s"),
+            Figure(f"trigger beside /lag of {who}, to quiet", asked_s / quiet_s, "x", slower),
+        ]
+    return told
 
 
 def classified(
@@ -121,23 +119,50 @@ def classified(
 
 
 def _measured(plan: ApiPlan, subject: Child, client: Child, sampler: Sampler, tell: Tell) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "quiet": observed(subject, sampler, "nobody asks", plan.seconds, tell),
-        "scrapes": {form: _scraped(plan, subject, client, form, tell) for form in _FORMS},
-    }
-    for name, rate in (("most", None), ("paced", REQUESTS_PER_S)):
-        client.ask(
-            "load",
-            cluster=CLUSTER,
-            groups=Workload(plan.sizes.shape, 1).groups,
-            connections=plan.connections,
-            rate=rate,
-            seconds=plan.seconds,
-        )
-        step = "as many requests as it answers" if rate is None else f"{rate:,.0f} requests a second"
+    scrapes = {form: _scraped(plan, subject, client, form, tell) for form in _FORMS}
+    found: dict[str, Any] = {"scrapes": scrapes}
+    groups = Workload(plan.sizes.shape, 1).groups
+    for name, who in _ASKED.items():
+        asked = {
+            "cluster": CLUSTER,
+            "groups": groups[:1] if name == "one" else groups,
+            "connections": plan.connections,
+        }
+        client.ask("load", rate=None, seconds=plan.seconds, **asked)
+        step = f"/lag of {who}, as many as it answers"
         found[name] = observed(subject, sampler, step, plan.seconds, tell)
         found[name]["load"] = client.hear("load")
+        found[name]["turns"] = _turns(plan, subject, client, asked, tell)
     return found
+
+
+def _turns(plan: ApiPlan, subject: Child, client: Child, asked: dict[str, Any], tell: Tell) -> dict[str, Any]:
+    """Triggers while nobody asks and while somebody does, in turns: a machine's moods hit both alike."""
+    step = f"in turns, {len(asked['groups']):,} groups"
+    rounds = max(round(plan.seconds / _TURN_S), 1)
+    loads: list[dict[str, Any]] = []
+    # whether somebody asked: times of triggers
+    triggers: dict[bool, list[int]] = {False: [], True: []}
+    for number in range(2 * rounds):
+        tell(step, number, 2 * rounds)
+        busy = number % 2 == 1
+        begin = time.time()
+        if busy:
+            client.ask("load", rate=REQUESTS_PER_S, seconds=_TURN_S, **asked)
+            loads.append(client.hear("load"))
+        else:
+            time.sleep(_TURN_S)
+        subject.ask("triggers", begin=begin, end=time.time())
+        triggers[busy] += subject.hear("triggers")["ms"]
+    tell(step, 2 * rounds, 2 * rounds)
+    if not all(triggers.values()):
+        raise BenchError(f"no trigger was over within {_TURN_S:.0f} s: try on a machine with less to do")
+    return {
+        "quiet_ms": percentiles(triggers[False], 50, 95),
+        "asked_ms": percentiles(triggers[True], 50, 95),
+        "failed": sum(each["failed"] for each in loads),
+        "rate": sum(each["requests"] for each in loads) / sum(each["seconds"] for each in loads),
+    }
 
 
 def _scraped(plan: ApiPlan, subject: Child, client: Child, form: str, tell: Tell) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import itertools
+import re
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -17,6 +18,8 @@ from warren.bench.line import BenchError, Parent, as_child
 
 _FORMS: Final = {"plain": "identity", "gzip": "gzip"}
 _TIMEOUT_S: Final = 60.0
+_ROOM: Final = 1 << 20
+_LENGTH: Final = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 
 
 def main(parent: Parent) -> None:
@@ -46,7 +49,10 @@ def scraped(host: str, port: int, form: str) -> dict[str, Any]:
         at, began = time.time(), time.perf_counter()
         connection.request("GET", "/metrics", headers={"Accept-Encoding": _FORMS[form]})
         answer = connection.getresponse()
-        size = len(answer.read())
+        # into one place again and again: a client that gathers 36 MB takes longer than the server that sends them
+        room, size = bytearray(_ROOM), 0
+        while count := answer.readinto(room):
+            size += count
         seconds = time.perf_counter() - began
         encoding = answer.getheader("Content-Encoding", "identity")
         if answer.status != http.client.OK or encoding != _FORMS[form]:
@@ -76,48 +82,98 @@ class Load:
         self._connections = connections
         self._rate = rate
         self._seconds = seconds
-        self._took_s: list[float] = []
-        self._failed = 0
-        self._bytes = 0
+        self.took_s: list[float] = []
+        self.failed = 0
+        self.bytes = 0
 
     async def run(self) -> dict[str, Any]:
-        began = time.perf_counter()
-        numbers = itertools.count()
-        await asyncio.gather(*(self._ask(began, numbers) for _ in range(self._connections)))
+        loop = asyncio.get_running_loop()
+        began, numbers = time.perf_counter(), itertools.count()
+        asking = [_Asking(self, began, numbers) for _ in range(self._connections)]
+        for each in asking:
+            await loop.create_connection(lambda each=each: each, *self._address)  # type: ignore[misc]
+        await asyncio.gather(*(each.ended for each in asking))
         seconds = time.perf_counter() - began
         return {
-            "requests": len(self._took_s),
-            "failed": self._failed,
-            "bytes": self._bytes,
+            "requests": len(self.took_s),
+            "failed": self.failed,
+            "bytes": self.bytes,
             "seconds": seconds,
-            "took_ms": percentiles([each * 1000 for each in self._took_s], 50, 99),
+            "took_ms": percentiles([each * 1000 for each in self.took_s], 50, 99),
         }
 
-    async def _ask(self, began: float, numbers: Iterator[int]) -> None:
-        reader, writer = await asyncio.open_connection(*self._address, limit=1 << 20)
-        try:
-            for number in numbers:
-                if self._rate is not None:
-                    await asyncio.sleep(max(began + number / self._rate - time.perf_counter(), 0))
-                sent = time.perf_counter()
-                if sent - began >= self._seconds:
-                    return
-                writer.write(self._requests[number % len(self._requests)])
-                head = await reader.readuntil(b"\r\n\r\n")
-                body = await reader.readexactly(_content_length(head))
-                self._took_s.append(time.perf_counter() - sent)
-                self._bytes += len(body)
-                self._failed += not head.startswith(b"HTTP/1.1 200 ")
-        finally:
-            writer.close()
+    def request(self, number: int) -> bytes:
+        return self._requests[number % len(self._requests)]
+
+    def due(self, began: float, number: int) -> float:
+        """When the request is to be sent; a time that is past: at once."""
+        return began if self._rate is None else began + number / self._rate
+
+    def over(self, began: float, now: float) -> bool:
+        return now - began >= self._seconds
+
+
+class _Asking(asyncio.Protocol):
+    """One connection, one request at a time. No streams, no tasks: the client must not take the server's time."""
+
+    def __init__(self, load: Load, began: float, numbers: Iterator[int]) -> None:
+        self._load = load
+        self._began = began
+        self._numbers = numbers
+        self._loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        self._sent = 0.0
+        # of the answer that is being read: bytes that are there, and bytes that it has; 0: not known yet
+        self._head = b""
+        self._there = 0
+        self._size = 0
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        self._next()
+
+    def data_received(self, data: bytes) -> None:
+        self._there += len(data)
+        if not self._size:
+            self._head += data
+            end = self._head.find(b"\r\n\r\n")
+            if end < 0:
+                return
+            self._size = end + 4 + _content_length(self._head[:end])
+        if self._there == self._size:
+            load = self._load
+            load.took_s.append(time.perf_counter() - self._sent)
+            load.bytes += self._size
+            load.failed += not self._head.startswith(b"HTTP/1.1 200 ")
+            self._head, self._there, self._size = b"", 0, 0
+            self._next()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.ended.done():
+            self.ended.set_exception(exc or ConnectionResetError("the server closed the connection"))
+
+    def _next(self) -> None:
+        number = next(self._numbers)
+        wait_s = self._load.due(self._began, number) - time.perf_counter()
+        if wait_s > 0:
+            self._loop.call_later(wait_s, self._ask, number)
+        else:
+            self._ask(number)
+
+    def _ask(self, number: int) -> None:
+        self._sent = time.perf_counter()
+        if self._load.over(self._began, self._sent):
+            self.ended.set_result(None)
+            self._transport.close()
+        else:
+            self._transport.write(self._load.request(number))
 
 
 def _content_length(head: bytes) -> int:
-    for line in head.split(b"\r\n"):
-        name, _, value = line.partition(b":")
-        if name.lower() == b"content-length":
-            return int(value)
-    raise BenchError("the server sent an answer without a length")
+    found = _LENGTH.search(head)
+    if found is None:
+        raise BenchError("the server sent an answer without a length")
+    return int(found[1])
 
 
 if __name__ == "__main__":

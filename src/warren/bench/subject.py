@@ -62,6 +62,13 @@ def _answer(parent: Parent, watch: Watch, words: Words) -> dict[str, Any]:
         return {"at": sight.at, "number": sight.number, "windows": sight.windows}
     if words["do"] == "sights":
         return {"at": [each.at for each in watch.sights if words["begin"] <= each.at <= words["end"]]}
+    if words["do"] == "triggers":
+        whole = [
+            each.ms
+            for each in recent_triggers()
+            if words["begin"] <= each.began and each.began + each.ms / 1000 <= words["end"]
+        ]
+        return {"ms": whole}
     if words["do"] == "next":
         return {"number": watch.next(_TIMEOUT_S, parent.stop).number}
     return _measured(parent, watch, words["begin"], words["end"])

@@ -38,7 +38,9 @@ _SAMPLE_GROUP: Final = "warren-notify-test"
 
 def notify_test(
     *,
-    name: Annotated[str, typer.Argument(metavar="NAME", help=r"The notifier: N of its section \[notifier.N].")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help=r"The notifier: N of its section \[notifier.N].")
+    ],
     status: Annotated[Literal["OK", "WARN", "ERR"], typer.Option(help="The sample group's status.")] = "WARN",
     kind: Annotated[
         Literal["open", "close"] | None,

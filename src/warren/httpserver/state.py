@@ -70,6 +70,9 @@ class Answers(Protocol):
     def ready(self) -> bool:
         """Whether every cluster that can be reached has caught up."""
 
+    def settle(self) -> None:
+        """Called before each request: returns when no new snapshot is just being made, and soon in any case."""
+
     def delete_group(self, cluster: str, group: str) -> None:
         """Forget a group; it comes back with its next commit. Returns at once, unknown names are no error."""
 

@@ -14,6 +14,7 @@ from warren.config.sections import GroupLists, KafkaConsumer
 from warren.consumer.source import GroupFilter, OffsetsSettings
 from warren.kafka.client import client_properties
 from warren.pipeline import planners
+from warren.pipeline.making import Making
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session
 from warren.snapshot.read_model import Counts, ReadModel, RuleSettings
@@ -42,6 +43,7 @@ class Engine:
         self._models: dict[str, ReadModel] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._queries: dict[str, ClusterQuery] = {}
+        self._making = Making()
 
     def start(self) -> None:
         """Start Spark and every cluster's query; returns at once, snapshots come as they come."""
@@ -116,8 +118,11 @@ class Engine:
             if view is not None:
                 self._publish(cluster, self._models[cluster].view(view.number, now_ms()))
 
+    def settle(self) -> None:
+        self._making.wait_out()
+
     def _take(self, cluster: str, batch: int, rows: list[tuple[int, str, bytes]]) -> Counts:
-        with self._locks[cluster]:
+        with self._locks[cluster], self._making:
             model = self._models[cluster]
             model.take(rows)
             self._publish(cluster, model.view(batch, now_ms()))

@@ -177,6 +177,14 @@ def test_a_page_is_rendered_once_per_snapshot(
     assert ask(app, "/v3/kafka/local/consumer/plain/lag").status == 404
 
 
+def test_a_snapshot_that_is_being_made_is_waited_for(app: App, answers: MemoryAnswers) -> None:
+    def made() -> None:
+        answers.snapshots["local"] = usual_snapshot().without("healthy")
+
+    answers.on_settle = made
+    assert ask(app, "/v3/kafka/local/consumer/healthy/lag").status == 404
+
+
 def test_pages_with_the_same_unescaped_path_are_kept_apart(app: App, answers: MemoryAnswers) -> None:
     answers.snapshots["local"] = snapshot_with("a", "a/lag")
     verdict = json.loads(ask(app, "/v3/kafka/local/consumer/a/lag").body)
