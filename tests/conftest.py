@@ -6,12 +6,17 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import hypothesis
 import pytest
 
 from warren.demo.broker import Broker
 
 # few, so that the offsets topic is made in an instant
 OFFSETS_PARTITIONS = 4
+
+# how long an example takes is the machine's business, not the test's
+hypothesis.settings.register_profile("warren", deadline=None)
+hypothesis.settings.load_profile("warren")
 
 BrokerFactory = Callable[..., Broker]
 

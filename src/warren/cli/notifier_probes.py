@@ -125,10 +125,10 @@ def _mail(module: EmailNotifier, trusting: Trusting, limit_s: float) -> str:
 
 def _check_login(module: EmailNotifier, offered: list[str]) -> None:
     wanted = {"plain": "PLAIN", "login": "LOGIN", "crammd5": "CRAM-MD5"}.get(module.auth_type)
-    if wanted is not None and wanted not in offered:
-        there = f"only {', '.join(offered)}" if offered else "no login at all"
+    # where no login is taken at all mails are sent without one, as Burrow does
+    if wanted is not None and offered and wanted not in offered:
         raise UnreachableError(
-            f"greets, but takes {there}: auth-type {module.auth_type} will fail; change auth-type, "
+            f"greets, but takes only {', '.join(offered)}: auth-type {module.auth_type} will fail; change auth-type, "
             "or the port to one where logins are taken (587)"
         )
 

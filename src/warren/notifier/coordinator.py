@@ -291,13 +291,11 @@ class Coordinator:
     def _settle(self, ledger: Ledger, outcomes: Sequence[Outcome], moment: Moment) -> None:
         messages = ledger.decide(outcomes, moment.now_ms)
         for outcome in outcomes:
+            begun = outcome.case.incident
+            if begun is not None and begun.start_ms == moment.now_ms:
+                log.info("incident opened", **_about(begun), status=begun.status.name)
             if outcome.ended is not None:
-                about = {
-                    "cluster": outcome.ended.cluster,
-                    "group": outcome.ended.group,
-                    "incident": outcome.ended.id,
-                }
-                log.info("incident closed", **about, why=outcome.ended.ending)
+                log.info("incident closed", **_about(outcome.ended), why=outcome.ended.ending)
         self._deliveries.add(messages)
 
     def _accepted(self, case: Case) -> tuple[Module, ...]:
@@ -308,6 +306,11 @@ class Coordinator:
             found = tuple(module for module in self._modules if module.settings.tells_of(*case.key))
             self._accepting[case.key] = found
         return found
+
+
+def _about(incident: Incident) -> dict[str, str]:
+    """As the log names it."""
+    return {"cluster": incident.cluster, "group": incident.group, "incident": incident.id}
 
 
 def _new_id() -> str:

@@ -111,6 +111,8 @@ SUBJECT: Final = struct_of(
     Field("Extras", EXTRAS, attrgetter("extras")),
     Field("Result", GROUP, lambda subject: subject.message.result),
 )
+# Burrow's own default template for closing asks for it and fails; who took that template over gets what was meant
+give(SUBJECT, Function("Id", (), lambda subject: subject.message.incident, STRING))
 
 
 def bound(message: Message, extras: Mapping[str, str]) -> Value:

@@ -89,9 +89,12 @@ def test_addresses(kind: str, url: str) -> None:
     assert [template.render(*of_capture(one["body"])) for one in seen] == [one["path"] for one in seen]
 
 
+def test_the_id_as_burrows_own_template_misspells_it() -> None:
+    message, extras = of_capture(FULL[0]["body"])
+    assert text_template("{{.Id}}", "close").render(message, extras) == message.incident
+
+
 def test_a_field_that_burrow_does_not_know() -> None:
     template = load_template(_template("bad.tmpl"), "")
-    with pytest.raises(
-        TemplateError, match=r"bad\.tmpl: line 1: can't evaluate field NoSuchField in type protocol"
-    ):
+    with pytest.raises(TemplateError, match=r"bad\.tmpl: line 1: there is no field NoSuchField in protocol"):
         template.render(*of_capture(FULL[0]["body"]))

@@ -36,12 +36,14 @@ class Case(NamedTuple):
 
 
 CASES = [
-    Case("field", "\n{{.Result.Sttus}}", [(2, "can't evaluate field Sttus", "did you mean Status?")]),
-    Case("field of the data", "{{.Id}}", [(1, "can't evaluate field Id in type the template's data", "ID?")]),
+    Case("field", "\n{{.Result.Sttus}}", [(2, "there is no field Sttus", "did you mean Status?")]),
+    Case(
+        "field of the data", "{{.Idd}}", [(1, "there is no field Idd in what the template is given", "ID?")]
+    ),
     Case(
         "branch that no sample takes",
         '{{if eq .Group "x"}}\n{{.Result.Maxlag.Offset}}\n{{end}}',
-        [(2, "can't evaluate field Offset in type *protocol.PartitionStatus", "it has Topic")],
+        [(2, "there is no field Offset in *protocol.PartitionStatus", "it has Topic")],
     ),
     Case("else branch", "{{if true}}{{else}}{{.Nope}}{{end}}", [(1, "field Nope", "it has Cluster")]),
     Case("in a range", "{{range .Result.Partitions}}{{.Lag}}{{end}}", [(1, "field Lag", "CurrentLag")]),
@@ -51,7 +53,7 @@ CASES = [
         [(1, "field topic", "Topic?")],
     ),
     Case("in a with", "{{with .Result.Maxlag}}{{.Start.Of}}{{end}}", [(1, "field Of", "Offset")]),
-    Case("method", "{{.Start.Unx}}", [(1, "field Unx in type time.Time", "did you mean Unix?")]),
+    Case("method", "{{.Start.Unx}}", [(1, "field Unx in time.Time", "did you mean Unix?")]),
     Case("method with two results", "{{.Start.Zone}}", [(1, "Zone has 2 return values", "")]),
     Case(
         "function",
@@ -151,7 +153,7 @@ def test_addresses_are_templates_too() -> None:
         _http(url_open="http://h.example.com/{{.Grup}}", url_close="http://h.example.com/{{.ID")
     )
     assert [(one.key, one.what) for one in found] == [
-        ("notifier.n.url-open", "can't evaluate field Grup in type the template's data"),
+        ("notifier.n.url-open", "there is no field Grup in what the template is given"),
         ("notifier.n.url-close", "unclosed action"),
     ]
 

@@ -443,8 +443,8 @@ def unknown_member(of: Type, name: str) -> tuple[str, str]:
     if name in {method.name for method in of.methods.values() if method.results > 1}:
         return f"method {name} of {of} has more than one result", "use another one"
     otherwise = f"it has {', '.join(known)}" if known else "it has no fields"
-    shown_type = "the template's data" if of.name.startswith("struct {") else of.name
-    return f"can't evaluate field {name} in type {shown_type}", did_you_mean(name, known, otherwise)
+    shown_type = "what the template is given" if of.name.startswith("struct {") else of.name
+    return f"there is no field {name} in {shown_type}", did_you_mean(name, known, otherwise)
 
 
 def ideal(numeral: nodes.Numeral) -> Value | None:
