@@ -19,6 +19,7 @@ from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session
 from warren.snapshot.read_model import Counts, ReadModel, RuleSettings
 from warren.storage.bucket import WindowSettings
+from warren.storage.memory import return_large
 from warren.storage.request import Request
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Engine:
 
     def start(self) -> None:
         """Start Spark and every cluster's query; returns at once, snapshots come as they come."""
+        return_large()
         session = spark_session(self._settings.spark)
         session.conf.set("spark.sql.shuffle.partitions", str(cores(session)))
         rules = self._settings.rules
