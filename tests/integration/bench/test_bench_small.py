@@ -49,7 +49,8 @@ CASES = [
         (
             "/metrics plain, first of a snapshot, p50",
             "/metrics gzip, next, p50",
-            "/lag",
+            "/lag of one group",
+            "/lag of all in turn",
             "trigger p50, nobody asks",
         ),
     ),
