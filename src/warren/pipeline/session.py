@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.sql import SparkSession
 
 from warren.pipeline import seedling
@@ -63,8 +64,7 @@ LOCAL: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "1
 
 def spark_session(settings: Spark) -> SparkSession:
     """The session, made on first use; what Spark has to say goes to `spark.log` beside the checkpoints."""
-    # a trigger that is cut off is told there with all of Java's stack; why a query ended is ours to say
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    quieten()
     java = {"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {java_options()}"}
     local = LOCAL if settings.master.startswith("local") else {}
     builder = SparkSession.builder.appName("warren").master(settings.master)
@@ -79,6 +79,15 @@ def spark_session(settings: Spark) -> SparkSession:
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def quieten() -> None:
+    """What PySpark would tell on the terminal of an end that we asked for stays unsaid."""
+    # a trigger that is cut off is told there with all of Java's stack; why a query ended is ours to say
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    # Java hangs up in the middle of a word when it is stopped
+    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+        server.handle_error = lambda *_: None  # type: ignore[method-assign]
 
 
 def log_path(settings: Spark) -> Path:
