@@ -11,6 +11,7 @@ from typing import Any, Final
 from warren.bench import machine
 from warren.bench.figures import Figure, Report
 from warren.bench.plot import Panel
+from warren.bench.process_tree import DRIVER, WORKERS
 from warren.bench.steady import GIB, SteadyPlan, measured
 from warren.bench.workload import DEFAULT_SIZES, INTERVALS, Sizes, Tell, site
 
@@ -84,8 +85,12 @@ def figures(found: Sequence[dict[str, Any]]) -> list[Figure]:
         last = larger is found[-1]
         step = f"{_windows(smaller):,} to {_windows(larger):,}"
         growth = growths(smaller, larger)
-        whole = sum(growth.values())
-        told.append(Figure(f"{step}: per further window", whole, "bytes", BYTES_PER_WINDOW if last else None))
+        ours = growth.get(DRIVER, 0) + growth.get(WORKERS, 0)
+        target = BYTES_PER_WINDOW if last else None
+        told += [
+            Figure(f"{step}: per further window, driver and workers", ours, "bytes", target),
+            Figure(f"{step}: per further window, all processes", sum(growth.values()), "bytes"),
+        ]
         told += [Figure(f"{step}: of which {role}", size, "bytes") for role, size in growth.items()]
     return told
 
