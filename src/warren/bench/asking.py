@@ -20,14 +20,12 @@ from warren.bench.line import BenchError, Parent, as_child
 _FORMS: Final = {"plain": "identity", "gzip": "gzip"}
 _TIMEOUT_S: Final = 60.0
 _ROOM: Final = 1 << 20
-_LAST: Final = 19
 _LENGTH: Final = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 
 
 def main(parent: Parent) -> None:
     """Commands: `scrape` the metrics in a form, `load` the lag pages of some groups."""
-    # clients are on other machines: this one takes only what the processors have left
-    os.nice(_LAST)
+    os.nice(parent.task["nice"])
     url = urlsplit(parent.task["url"])
     host, port = str(url.hostname), int(url.port or 80)
     while (words := parent.told()) is not None and words["do"] != "stop":

@@ -30,6 +30,8 @@ CONTENT_TYPE: Final[Headers] = (
 
 # the text repeats itself so much that the fastest level makes a fifteenth of it
 _GZIP_LEVEL: Final = 1
+# compressing a family takes twice as long as writing it
+_COMPRESSORS: Final = 2
 _GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 _RAW_DEFLATE: Final = -zlib.MAX_WBITS
 
@@ -204,9 +206,9 @@ class _Rendered:
     def make(self, *, gzip: bool) -> None:
         """Written at most once: the other form is made from the first."""
         if gzip and self.deflated is None:
-            # zlib lets go of the interpreter, so the next family is written while one is compressed
-            with ThreadPoolExecutor(max_workers=1) as pool:
-                work = [pool.submit(self._deflate, piece) for piece in self.plain or self._text()]
+            # zlib lets go of the interpreter, so the next families are written while some are compressed
+            with ThreadPoolExecutor(_COMPRESSORS) as pool:
+                work = [pool.submit(_deflate, piece) for piece in self._counted()]
             self.deflated = tuple(piece.result() for piece in work)
         elif not gzip and self.plain is None:
             self.plain = tuple(map(_inflate, self.deflated) if self.deflated else self._text())
@@ -214,11 +216,12 @@ class _Rendered:
     def _text(self) -> Iterator[bytes]:
         return render(self.snapshots, self.labels)
 
-    def _deflate(self, piece: bytes) -> bytes:
-        self.length += len(piece)
-        self.crc = zlib.crc32(piece, self.crc)
-        compressor = zlib.compressobj(_GZIP_LEVEL, wbits=_RAW_DEFLATE)
-        return compressor.compress(piece) + compressor.flush(zlib.Z_SYNC_FLUSH)
+    def _counted(self) -> Iterator[bytes]:
+        """The pieces, in the order in which the checksum wants them."""
+        for piece in self.plain or self._text():
+            self.length += len(piece)
+            self.crc = zlib.crc32(piece, self.crc)
+            yield piece
 
     def body(self, rest: bytes, *, gzip: bool) -> tuple[bytes, ...]:
         """The whole page: what is kept, and the rest that is new each time."""
@@ -229,6 +232,11 @@ class _Rendered:
         length = (self.length + len(rest)) & 0xFFFFFFFF
         trailer = struct.pack("<II", zlib.crc32(rest, self.crc), length)
         return (_GZIP_HEADER, *(self.deflated or ()), end, trailer)
+
+
+def _deflate(piece: bytes) -> bytes:
+    compressor = zlib.compressobj(_GZIP_LEVEL, wbits=_RAW_DEFLATE)
+    return compressor.compress(piece) + compressor.flush(zlib.Z_SYNC_FLUSH)
 
 
 def _inflate(piece: bytes) -> bytes:
