@@ -73,8 +73,9 @@ def test_one_leads_and_the_next_takes_over_when_it_stops(server: ZooKeeperServer
 def test_a_leader_that_loses_its_session_has_no_leave_to_send(
     server: ZooKeeperServer, client: KazooClient
 ) -> None:
-    with election(server.address, "one") as one, election(server.address, "two") as two:
+    with ExitStack() as lives, election(server.address, "one") as one:
         assert leads(one)
+        two = lives.enter_context(election(server.address, "two"))
         assert eventually(lambda: two.standing().state == "following", PATIENCE_S)
         before = one.term
         end_session(one, client)
