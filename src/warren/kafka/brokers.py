@@ -83,20 +83,23 @@ class Brokers:
     def topic(self, name: str, limit: Limit) -> Topic | None:
         """One topic, None when it is not there; asking does not make it."""
         try:
-            try:
-                found = self._described(name, limit.left() * _FIRST_SHARE)
-            except (KafkaException, TimeoutError) as error:
-                if _unknown(error):
-                    return None
-                self._client.list_topics(timeout=limit.left() * _FIRST_SHARE)
-                found = self._described(name, limit.left())
+            found = self._described(name, limit)
         except (KafkaException, TimeoutError) as error:
             if _unknown(error):
                 return None
             raise self._unreachable(error) from error
         return Topic(_known_id(found), tuple(sorted(each.id for each in found.partitions)))
 
-    def _described(self, name: str, seconds: float) -> Any:
+    def _described(self, name: str, limit: Limit) -> Any:
+        try:
+            return self._described_once(name, limit.left() * _FIRST_SHARE)
+        except (KafkaException, TimeoutError) as error:
+            if _unknown(error):
+                raise
+        self._client.list_topics(timeout=limit.left() * _FIRST_SHARE)
+        return self._described_once(name, limit.left())
+
+    def _described_once(self, name: str, seconds: float) -> Any:
         (asked,) = self._client.describe_topics(TopicCollection([name]), request_timeout=seconds).values()
         return asked.result(seconds)
 
