@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlsplit
 
@@ -63,11 +62,8 @@ class Service:
             return None
         # whoever notifies nobody does not wait for the templates' engines and the senders' clients
         from warren.notifier.coordinator import Coordinator  # noqa: PLC0415
-        from warren.notifier.senders import sender  # noqa: PLC0415
 
-        return Coordinator(
-            settings, self.engine, self._page, make_sender=partial(sender, located=settings.path)
-        )
+        return Coordinator(settings, self.engine, self._page)
 
     def _page(self, cluster: str, group: str) -> str:
         """Where people find a group; the port is known once the listener has one."""
