@@ -173,12 +173,8 @@ class EmailSender:
         )
 
     def _connection_fault(self, error: OSError) -> str:
-        untrusted = certificate_fault(error)
-        if untrusted:
-            return (
-                f"The mail server {self._where} shows a certificate that is not trusted ({untrusted}); "
-                "name the certificate of its authority in extra-ca, or set noverify"
-            )
+        if untrusted := certificate_fault(f"The mail server {self._where}", error):
+            return untrusted
         if isinstance(error, ssl.SSLError):
             reason = (error.reason or str(error)).lower().replace("_", " ")
             return f"No TLS with the mail server {self._where} ({reason}); see whether port and tls belong together"

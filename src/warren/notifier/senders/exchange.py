@@ -177,12 +177,8 @@ def _host(url: str) -> str:
 
 
 def _transport_fault(host: str, error: httpx.TransportError, keys: str) -> str:
-    untrusted = certificate_fault(error)
-    if untrusted:
-        return (
-            f"{host} shows a certificate that is not trusted ({untrusted}); "
-            "name the certificate of its authority in extra-ca, or set noverify"
-        )
+    if untrusted := certificate_fault(host, error):
+        return untrusted
     if isinstance(error, httpx.ProxyError):
         return f"The proxy on the way to {host} refused: {_reason(error)}; check HTTPS_PROXY and NO_PROXY"
     if isinstance(error, httpx.ConnectError):

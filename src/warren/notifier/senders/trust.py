@@ -25,11 +25,14 @@ def trust(extra_ca: Path | None, *, noverify: bool) -> ssl.SSLContext:
     return context
 
 
-def certificate_fault(error: BaseException) -> str:
-    """Why the other side's certificate is not trusted, found among the causes of an error; "": it is not that."""
+def certificate_fault(who: str, error: BaseException) -> str:
+    """What to say of a certificate that is not trusted, found among the causes of an error; "": it is not that."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return cause.verify_message or "not valid"
+            return (
+                f"{who} shows a certificate that is not trusted ({cause.verify_message or 'not valid'}); "
+                "name the certificate of its authority in extra-ca, or set noverify"
+            )
         cause = cause.__cause__ or cause.__context__
     return ""
