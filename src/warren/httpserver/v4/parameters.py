@@ -137,19 +137,21 @@ def _status_parameter(allowed: Sequence[Status], of: str) -> Parameter:
     )
 
 
+def _text_parameter(name: str, words: str, most: int) -> Parameter:
+    return Parameter(name, words, {"type": "string", "minLength": 1, "maxLength": most}, _text(most))
+
+
 GROUP_STATUS: Final = _status_parameter(GROUP_STATUSES, "groups")
 PARTITION_STATUS: Final = _status_parameter(PARTITION_STATUSES, "partitions")
-NAME: Final = Parameter(
+NAME: Final = _text_parameter(
     "name",
     "Only groups whose name fits: `*` stands for anything, `?` for one character, `[ab]` for one of those",
-    {"type": "string", "minLength": 1, "maxLength": 256},
-    _text(256),
+    256,
 )
-TOPIC: Final = Parameter(
+TOPIC: Final = _text_parameter(
     "topic",
     "Only groups that have committed on this topic",
-    {"type": "string", "minLength": 1, "maxLength": 249},
-    _text(249),
+    249,
 )
 SORT: Final = Parameter(
     "sort",
@@ -172,23 +174,20 @@ LIMIT: Final = Parameter(
     _number(1, MAX_LIMIT),
     1000,
 )
-INCIDENT_CLUSTER: Final = Parameter(
+INCIDENT_CLUSTER: Final = _text_parameter(
     "cluster",
     "Only incidents of this cluster",
-    {"type": "string", "minLength": 1, "maxLength": 256},
-    _text(256),
+    256,
 )
-INCIDENT_GROUP: Final = Parameter(
+INCIDENT_GROUP: Final = _text_parameter(
     "group",
     "Only incidents of groups whose name fits: `*` stands for anything, `?` for one character, `[ab]` for one of those",
-    {"type": "string", "minLength": 1, "maxLength": 256},
-    _text(256),
+    256,
 )
-INCIDENT_MODULE: Final = Parameter(
+INCIDENT_MODULE: Final = _text_parameter(
     "module",
     "Only incidents that this notifier was told of, or is to be",
-    {"type": "string", "minLength": 1, "maxLength": 256},
-    _text(256),
+    256,
 )
 INCIDENT_STATE: Final = Parameter(
     "state",
