@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from tests.burrow_json import group_of
+
 from warren.config import Settings, load
 from warren.evaluator.status import Status
 from warren.notifier.message import Message
@@ -51,7 +53,7 @@ class Capture:
             return self._message(_of_mail(self.line), _mail_id(self.line["data"]))
         if self.body.startswith("{"):
             said = json.loads(self.body)
-            return self._message(_of_json(said["json"]), (said["id"], said["start_rfc3339"]), said["start"])
+            return self._message(group_of(said["json"]), (said["id"], said["start_rfc3339"]), said["start"])
         return self._message(_of_small(self.body), ("", ""))
 
     def _message(self, result: GroupStatus, incident: tuple[str, str], start: str = "") -> Message:
@@ -106,41 +108,6 @@ def _mail_id(data: str) -> tuple[str, str]:
     found = re.search(r"id (\S+) start (\S+)", data) or re.search(r"<b>(\S+)()</b>", data)
     assert found is not None, data
     return found[1], found[2] or "2026-11-15T08:10:46Z"
-
-
-def _of_json(said: Mapping[str, Any]) -> GroupStatus:
-    return GroupStatus(
-        cluster=said["cluster"],
-        group=said["group"],
-        status=Status[said["status"]],
-        complete=said["complete"],
-        partitions=tuple(_of_json_partition(each) for each in said["partitions"]),
-        partition_count=said["partition_count"],
-        maxlag=said["maxlag"] and _of_json_partition(said["maxlag"]),
-        totallag=said["totallag"],
-    )
-
-
-def _of_json_partition(said: Mapping[str, Any]) -> PartitionStatus:
-    return PartitionStatus(
-        topic=said["topic"],
-        partition=said["partition"],
-        owner=said["owner"],
-        client_id=said["client_id"],
-        status=Status[said["status"]],
-        start=_entry(said["start"]),
-        end=_entry(said["end"]),
-        current_lag=said["current_lag"],
-        complete=said["complete"],
-        head=None,
-        tail=None,
-    )
-
-
-def _entry(said: Mapping[str, Any] | None) -> Entry | None:
-    if said is None:
-        return None
-    return Entry(said["offset"], said["timestamp"], said["observedAt"], said["lag"])
 
 
 def _partition(topic: str, number: int, status: Status, lag: int) -> PartitionStatus:

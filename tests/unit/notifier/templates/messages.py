@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.burrow_json import group_of
 
 from warren.evaluator.status import Status
 from warren.notifier.message import Message
@@ -92,7 +93,6 @@ def captured() -> list[dict[str, Any]]:
 def of_capture(body: str) -> tuple[Message, dict[str, str]]:
     """The message and extras that all.tmpl made this of."""
     said = json.loads(body)
-    result = said["json"]
     return (
         Message(
             id="1",
@@ -101,16 +101,7 @@ def of_capture(body: str) -> tuple[Message, dict[str, str]]:
             incident=said["id"],
             start_ms=_start_ms(said["start"]),
             decided_ms=0,
-            result=GroupStatus(
-                cluster=result["cluster"],
-                group=result["group"],
-                status=Status[result["status"]],
-                complete=result["complete"],
-                partitions=tuple(_partition(one) for one in result["partitions"]),
-                partition_count=result["partition_count"],
-                maxlag=None if result["maxlag"] is None else _partition(result["maxlag"]),
-                totallag=result["totallag"],
-            ),
+            result=group_of(said["json"]),
         ),
         said["extras"],
     )
@@ -122,23 +113,3 @@ def _start_ms(text: str) -> int | None:
     found = re.match(r"(\S+ \S+)\.(\d{3})\d* ", text)
     assert found
     return int(datetime.fromisoformat(found[1] + "+00:00").timestamp()) * 1000 + int(found[2])
-
-
-def _partition(said: dict[str, Any]) -> PartitionStatus:
-    return PartitionStatus(
-        topic=said["topic"],
-        partition=said["partition"],
-        owner=said["owner"],
-        client_id=said["client_id"],
-        status=Status[said["status"]],
-        start=_commit(said["start"]),
-        end=_commit(said["end"]),
-        current_lag=said["current_lag"],
-        complete=said["complete"],
-        head=None,
-        tail=None,
-    )
-
-
-def _commit(said: dict[str, int]) -> Entry:
-    return Entry(said["offset"], said["timestamp"], said["observedAt"], said["lag"])
