@@ -169,10 +169,9 @@ class ClusterView:
     @cached_property
     def _heads(self) -> dict[str, tuple[list[int | None], list[int | None]]]:
         """Topic: heads and tails of its partitions, by partition number."""
-        known = [
+        heads, tails = (
             [None if each == UNKNOWN else each for each in held.tolist()] for held in (self.head, self.tail)
-        ]
-        heads, tails = known
+        )
         return {
             topic: ([heads[at] for at in places], [tails[at] for at in places])
             for topic, places in self._topics.items()
