@@ -14,15 +14,13 @@ from typing import Final, Self
 import numpy as np
 import psutil
 
-from warren.pipeline.seedling import WORKER
-
 # who a process of Warren is
 DRIVER: Final = "driver"
 JAVA: Final = "java"
 PLANNERS: Final = "planners"
 WORKERS: Final = "workers"
-# Spark's processes that run tasks; all its other Python processes plan
-_WORKS: Final = "pyspark.worker"
+# what Spark's processes that run tasks are started with; all its other Python processes plan
+_WORKS: Final = "warren.pipeline.daemon"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ class Sampler:
             return DRIVER
         if process.name() == "java":
             return JAVA
-        return WORKERS if process.name() == WORKER or _WORKS in process.cmdline() else PLANNERS
+        return WORKERS if _WORKS in process.cmdline() else PLANNERS
 
 
 def cores_used(samples: Sequence[Sample]) -> float:

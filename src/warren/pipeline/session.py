@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +15,6 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
 from pyspark.sql import SparkSession
 
-from warren.pipeline import seedling
 from warren.pipeline.runtime import environment, java_options
 
 if TYPE_CHECKING:
@@ -72,9 +71,7 @@ def spark_session(settings: Spark) -> SparkSession:
         builder = builder.config(key, value)
     log = log_path(settings)
     log.parent.mkdir(parents=True, exist_ok=True)
-    # executors on other machines have no seedling
-    sown = seedling.planted(os.environ) if local else nullcontext()
-    with _output_to(log), _own_signals(), sown:
+    with _output_to(log), _own_signals():
         environment(os.environ)
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")

@@ -28,7 +28,7 @@ import subprocess, sys
 hold = "x = b'1' * {64 * MIB}; print('ready', flush=True); input()"
 children = [
     subprocess.Popen([sys.executable, '-c', code, role], stdin=0, stdout=subprocess.PIPE)
-    for code, role in ((hold, 'pyspark.worker'), ("print('ready', flush=True); input()", 'planner'))
+    for code, role in ((hold, 'warren.pipeline.daemon'), ("print('ready', flush=True); input()", 'planner'))
 ]
 [child.stdout.readline() for child in children]
 sum(range(3_000_000))
