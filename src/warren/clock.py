@@ -1,10 +1,89 @@
-"""Our clock, read at the edges only: everything inside takes time as an argument."""
+"""Our clocks, read at the edges only: everything inside takes time as an argument."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from typing import Final
+
+# the wall clock may differ so much from the monotonic clock between two looks: time servers correct it in small steps
+_DRIFT_MS: Final = 2_000
+# a wall clock that has gone along with the monotonic clock for so long is right: the time before counts as passed
+_CONFIRMED_MS: Final = 600_000
+# so long after a jump the wall clock is not to be relied upon
+_DOUBT_MS: Final = 60_000
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970."""
+    """Milliseconds since 1970, by the wall clock."""
     return time.time_ns() // 1_000_000
+
+
+def monotonic_ms() -> int:
+    """Milliseconds since some moment; unlike the wall clock it is never set."""
+    return time.monotonic_ns() // 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One moment by three clocks."""
+
+    # can be wrong by hours, and be set at any time
+    wall_ms: int
+    # the time in which looks were taken, over all restarts
+    steady_ms: int
+    # the time by which things expire: never ahead of what the monotonic clock confirms
+    expiry_ms: int
+    # how far the wall clock was set lately, 0: it was not
+    jumped_ms: int = 0
+
+
+class LookClock:
+    """Tells the time of each look of one process, given the readings of both clocks.
+
+    The steady clock goes on from where the last process left it. The expiry clock does so too and catches up with the
+    wall clock, once, when that has run without a jump for ten minutes: a machine whose clock is wrong at boot expires
+    nothing, a downtime of days counts ten minutes later.
+    """
+
+    def __init__(self, last: Moment | None) -> None:
+        """`last` is the moment of the last look before this process; None: there was none."""
+        self._last = last
+        # readings at the last look of this process
+        self._wall_ms = self._monotonic_ms = 0
+        # by the monotonic clock: since when the wall clock runs evenly, None before the first look
+        self._even_since_ms: int | None = None
+        self._confirmed = False
+        self._jumped_ms, self._jumped_at_ms = 0, 0
+
+    def look(self, wall_ms: int, monotonic_ms: int) -> Moment:
+        """The moment of a look that is taken now."""
+        if self._even_since_ms is None:
+            passed_ms = 0
+            self._even_since_ms = monotonic_ms
+        else:
+            passed_ms = monotonic_ms - self._monotonic_ms
+            jump_ms = wall_ms - self._wall_ms - passed_ms
+            if abs(jump_ms) > _DRIFT_MS:
+                self._jumped_ms, self._jumped_at_ms = jump_ms, monotonic_ms
+                self._even_since_ms = monotonic_ms
+        if self._jumped_ms and monotonic_ms - self._jumped_at_ms > _DOUBT_MS:
+            self._jumped_ms = 0
+        self._wall_ms, self._monotonic_ms = wall_ms, monotonic_ms
+        last = self._last or Moment(wall_ms, wall_ms, wall_ms)
+        expiry_ms = last.expiry_ms + passed_ms
+        if not self._confirmed and monotonic_ms - self._even_since_ms >= _CONFIRMED_MS:
+            expiry_ms, self._confirmed = max(expiry_ms, wall_ms), True
+        self._last = Moment(wall_ms, last.steady_ms + passed_ms, expiry_ms, self._jumped_ms)
+        return self._last
+
+
+def jump_sentence(jumped_ms: int) -> str:
+    """What is wrong with a clock that was set by so much; empty when it was not."""
+    if not jumped_ms:
+        return ""
+    way = "forward" if jumped_ms > 0 else "back"
+    return (
+        f"The clock of this machine was set {way} by {abs(jumped_ms) // 1000} s: "
+        f"verdicts are not relied upon for {_DOUBT_MS // 1000} s. Is it kept by a time server?"
+    )

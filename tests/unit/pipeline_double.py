@@ -20,9 +20,15 @@ from warren.snapshot.read_model import ReadModel, RuleSettings
 from warren.snapshot.view import ClusterView
 from warren.storage.bucket import WindowSettings
 from warren.storage.operator import WindowOperator
+from warren.storage.watch import GroupFilter, Watched
 
 NOW = 1_700_000_000_000
-WINDOW = WindowSettings(intervals=4, min_distance_ms=0, expire_ms=1_000_000, refresh_ms=1_000)
+WINDOW = WindowSettings(
+    intervals=4, min_distance_ms=0, expire_ms=1_000_000, refresh_ms=1_000, topic_refresh_ms=60_000
+)
+# the consumer module that all commits come by, and watches every group
+CONSUMER = "burrow"
+EVERYTHING: Watched = {CONSUMER: GroupFilter()}
 
 
 class State:
@@ -64,16 +70,21 @@ class Pipeline:
     """Triggers by hand; `restart` forgets everything but the states, as a new process does."""
 
     def __init__(
-        self, window: WindowSettings = WINDOW, allowed_lag: int = 0, minimum_complete: float = 0.0
+        self,
+        window: WindowSettings = WINDOW,
+        allowed_lag: int = 0,
+        minimum_complete: float = 0.0,
     ) -> None:
         self.states = States()
         self.batch = -1
+        # no other pipeline has the same scratch files
+        self._scratch = uuid.uuid4().hex
         self._window = window
         self._rules = RuleSettings(window.intervals, allowed_lag, minimum_complete)
         self.restart()
 
-    def restart(self) -> None:
-        self.operator = WindowOperator(self._window)
+    def restart(self, watched: Watched = EVERYTHING) -> None:
+        self.operator = WindowOperator(self._window, watched, self._scratch)
         self.operator.init(self.states)  # type: ignore[arg-type]
         self.model = ReadModel("local", self._rules)
 
@@ -102,10 +113,12 @@ def look(
     heads: dict[tuple[str, int], int],
     at_ms: int = NOW,
     *,
-    sample: bool = True,
     full: bool = False,
     complete: bool = True,
+    gone: tuple[str, ...] = (),
     requests: bytes | None = None,
+    steady_ms: int | None = None,
+    as_of_ms: int | None = None,
 ) -> pa.RecordBatch:
     """What `broker_offsets` gives: topic partition: head; every tail is 0."""
     survey = Survey(
@@ -116,9 +129,12 @@ def look(
         np.zeros(len(heads), dtype=np.int64),
         at_ms,
         complete,
+        gone,
         "" if complete else "no answer",
     )
-    return heads_framed(survey, Look(sample, full, requests))
+    steady_ms = at_ms if steady_ms is None else steady_ms
+    as_of_ms = at_ms if as_of_ms is None else as_of_ms
+    return heads_framed(survey, Look(as_of_ms, steady_ms, steady_ms, "", full, requests))
 
 
 def records(
@@ -137,4 +153,11 @@ def records(
         np.arange(first_order, first_order + len(given)),
         observed_at,
     )
-    return commits_framed(decode(raw, lambda _: True), per_key, after_ms, before_ms, len(given))
+    return commits_framed(
+        decode(raw, lambda _: True),
+        per_key,
+        len(given),
+        consumer=CONSUMER,
+        after_ms=after_ms,
+        before_ms=before_ms,
+    )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
 from warren.cluster.survey import Survey, Surveyor
 from warren.kafka.brokers import Brokers
 from warren.storage import frames
+from warren.storage.look import LookTaken
 
 if TYPE_CHECKING:
     from warren.cluster.source import Look
@@ -28,10 +31,12 @@ def kept_surveyor(client: tuple[tuple[str, Property], ...], topic_refresh_ms: in
 
 def framed(survey: Survey, look: Look) -> pa.RecordBatch:
     """The survey as rows, one for each bucket: a bucket with no topic partition must know that, too."""
-    words = {
+    metadata = {
         "at_ms": str(survey.at_ms),
+        "steady_ms": str(look.steady_ms),
+        "expiry_ms": str(look.expiry_ms),
         "complete": str(int(survey.complete)),
-        "sample": str(int(look.sample)),
+        "gone": json.dumps(survey.gone),
         "full": str(int(look.full)),
     }
     bucket = frames.bucket_of(survey.topic, survey.partition)
@@ -47,10 +52,12 @@ def framed(survey: Survey, look: Look) -> pa.RecordBatch:
     found: list[frames.Frame] = []
     for number in everywhere:
         share = batch.take(pa.array(np.flatnonzero(bucket == number)))
-        # what is wrong is said once
-        said = words | ({"error": survey.error} if number == frames.WINDOW_BUCKETS else {})
-        payload = frames.pack(dict(zip(share.schema.names, share.columns, strict=True)), said)
+        payload = frames.pack(dict(zip(share.schema.names, share.columns, strict=True)), metadata)
         found.append((number, frames.HEADS, payload))
+    # what concerns the look as a whole is said once
+    errors = [error for error in (look.clock_error, survey.error) if error]
+    taken = LookTaken(look.as_of_ms, "; ".join(errors))
+    found.append((frames.WINDOW_BUCKETS, frames.LOOK, msgspec.json.encode(taken)))
     if look.requests is not None:
         found += [(number, frames.REQUESTS, look.requests) for number in everywhere]
     return frames.rows(found)

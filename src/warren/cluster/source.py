@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from warren.clock import now_ms
+from warren.clock import LookClock, Moment, jump_sentence, monotonic_ms, now_ms
 from warren.cluster.requests import Requests
 from warren.kafka.login import Property
 from warren.storage.row import ROW
@@ -24,8 +24,6 @@ class HeadsSettings:
 
     client: Mapping[str, Property]
     topic_refresh_ms: int
-    # between two samples that rule 3 looks at
-    offset_refresh_ms: int
     # where the API's wishes wait, see `Requests`
     requests: Path
 
@@ -53,8 +51,12 @@ class BrokerOffsets(DataSource):
 class Look(InputPartition):
     """One look at the brokers."""
 
-    # it is time for a sample that is kept
-    sample: bool
+    # the moment as of which groups are judged, and the look's own by two more clocks: see `warren.clock.LookClock`
+    as_of_ms: int
+    steady_ms: int
+    expiry_ms: int
+    # what is wrong with our own clock; empty when nothing is
+    clock_error: str
     # the readers know nothing yet: tell them everything
     full: bool
     # wishes of the API, as JSON
@@ -70,21 +72,32 @@ class HeadsReader(DataSourceStreamReader):
     def __init__(self, settings: HeadsSettings) -> None:
         self._settings = settings
         self._planned = False
+        self._clock: LookClock | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
-        return {"at": 0, "sampled": 0, "request": 0}
+        return {"at": 0, "steady": 0, "expiry": 0, "jumped": 0, "request": 0}
 
     def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802 (Spark's names)
-        at = max(now_ms(), start["at"] + 1)
-        due = at - start["sampled"] >= self._settings.offset_refresh_ms
+        if self._clock is None:
+            last = Moment(start["at"], start["steady"], start["expiry"]) if start["at"] else None
+            self._clock = LookClock(last)
+        moment = self._clock.look(now_ms(), monotonic_ms())
+        # Spark takes an offset that has not changed for no news
+        steady = max(moment.steady_ms, start["steady"] + 1)
         newest = Requests(self._settings.requests).newest(at_least=start["request"])
-        return {"at": at, "sampled": at if due else start["sampled"], "request": newest}
+        return {
+            "at": moment.wall_ms,
+            "steady": steady,
+            "expiry": moment.expiry_ms,
+            "jumped": moment.jumped_ms,
+            "request": newest,
+        }
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         # the planner is new with each start of the query, and so are those who wait for its first answer
         full, self._planned = not self._planned, True
         requests = Requests(self._settings.requests).between(start["request"], end["request"])
-        return [Look(end["sampled"] != start["sampled"], full, requests)]
+        return [Look(end["at"], end["steady"], end["expiry"], jump_sentence(end["jumped"]), full, requests)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # tasks alone need this; Spark's planning processes load the rest of the module in half the time

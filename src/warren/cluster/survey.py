@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 # look, and a new one is seen at once; many every few seconds, and at the latest after `topic-refresh`
 LISTING_SHARE: Final = 0.05
 
+NO_TOPICS: Final = (
+    "The brokers list no topic at all: may Warren see them? It needs the right to describe topics (ACL operation "
+    "Describe on resource type Topic)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Survey:
@@ -35,10 +41,12 @@ class Survey:
     head: NDArray[np.int64]
     tail: NDArray[np.int64]
     at_ms: int
-    # the topic partitions were listed in this look: those that are missing do not exist. A list from before says
-    # nothing of what came since, nor does that of another worker process, which may be older
+    # the topic partitions were listed in this look. A list from before says nothing of what came since, nor does that
+    # of another worker process, which may be older
     complete: bool
-    # why it is not; empty when all is well
+    # topics that were listed before and are not now, and of which the brokers say that they do not exist
+    gone: tuple[str, ...]
+    # why it is not complete; empty when all is well
     error: str
 
 
@@ -61,8 +69,10 @@ class Surveyor:
         self._partitions: dict[str, list[int]] = {}
         self._ids: dict[str, str] = {}
         self._heads: Offsets = {}
-        # when the topics are listed next, at the latest
-        self._list_ms = 0
+        # topics that were on a list and are not on the last one: since when, by `clock`
+        self._missing: dict[str, float] = {}
+        # by `clock`: when the topics are listed next, at the latest
+        self._list_s = 0.0
 
     def survey(self, at_ms: int) -> Survey:
         """One look; when something seems to have changed, the topics are listed anew."""
@@ -70,32 +80,53 @@ class Surveyor:
         heads: Offsets = {}
         tails: Offsets = {}
         listed, error = False, ""
+        gone: tuple[str, ...] = ()
         try:
-            if at_ms >= self._list_ms:
-                self._list(at_ms, limit)
-                listed = True
+            if self._clock() >= self._list_s:
+                listed = self._list(limit)
             heads = self._brokers.offsets(self._places(), LATEST, limit)
             if not listed and self._has_changed(heads):
-                self._list(at_ms, limit)
-                listed = True
+                listed = self._list(limit)
                 heads = self._brokers.offsets(self._places(), LATEST, limit)
             tails = self._brokers.offsets(self._places(), EARLIEST, limit) if heads else {}
             if self._places() and not heads:
                 error = "No broker gave an offset"
+            if not self._places():
+                error = NO_TOPICS
         except UnreachableError as unreachable:
             error = str(unreachable)
-            self._list_ms = 0
+            self._list_s = 0.0
+        if self._missing and not error:
+            # without an answer they are asked for at the next look
+            with contextlib.suppress(UnreachableError):
+                gone = tuple(sorted(self._brokers.unknown(self._missing, limit)))
         self._heads = heads
-        return self._found(heads, tails, at_ms, listed, error)
+        return self._found(heads, tails, at_ms=at_ms, complete=listed, gone=gone, error=error)
 
-    def _list(self, at_ms: int, limit: Limit) -> None:
+    def _list(self, limit: Limit) -> bool:
+        """List the topics; whether there are any. An empty list is what one gets who may not see them."""
         began = self._clock()
         partitions = self._brokers.partitions(limit)
+        if not partitions:
+            return False
+        self._miss(partitions)
         ids = self._brokers.topic_ids(partitions, limit)
         self._ids = {topic: ids.get(topic, self._ids.get(topic, "")) for topic in partitions}
         self._partitions = partitions
         cost_ms = (self._clock() - began) * 1000
-        self._list_ms = at_ms + min(self._topic_refresh_ms, round(cost_ms / LISTING_SHARE))
+        self._list_s = self._clock() + min(self._topic_refresh_ms, cost_ms / LISTING_SHARE) / 1000
+        return True
+
+    def _miss(self, partitions: Mapping[str, Any]) -> None:
+        """Remember for a while which topics are missing: whoever keeps windows of them wants to be told twice."""
+        now_s = self._clock()
+        forgotten_s = now_s - 2 * self._topic_refresh_ms / 1000
+        missing = dict.fromkeys(self._partitions, now_s) | self._missing
+        self._missing = {
+            topic: since_s
+            for topic, since_s in missing.items()
+            if topic not in partitions and since_s >= forgotten_s
+        }
 
     def _places(self) -> list[tuple[str, int]]:
         return [(topic, number) for topic, numbers in self._partitions.items() for number in numbers]
@@ -105,7 +136,9 @@ class Surveyor:
         lost = any(place in self._heads and place not in heads for place in self._places())
         return lost or any(head < self._heads.get(place, 0) for place, head in heads.items())
 
-    def _found(self, heads: Offsets, tails: Offsets, at_ms: int, listed: bool, error: str) -> Survey:
+    def _found(
+        self, heads: Offsets, tails: Offsets, *, at_ms: int, complete: bool, gone: tuple[str, ...], error: str
+    ) -> Survey:
         places = self._places()
         return Survey(
             pa.array([topic for topic, _ in places], pa.string()),
@@ -114,6 +147,7 @@ class Surveyor:
             np.array([heads.get(place, UNKNOWN) for place in places], dtype=np.int64),
             np.array([tails.get(place, UNKNOWN) for place in places], dtype=np.int64),
             at_ms,
-            listed,
+            complete,
+            gone,
             error,
         )

@@ -16,13 +16,13 @@ from warren.storage import frames
 
 
 def framed(
-    decoded: Decoded, per_key: int | None, after_ms: int, before_ms: int, records: int
+    decoded: Decoded, per_key: int | None, records: int, *, consumer: str, after_ms: int, before_ms: int
 ) -> pa.RecordBatch:
-    """A batch of rows for the stateful operator."""
+    """A batch of rows for the stateful operator; `consumer` is the module that reads."""
     commits = decoded.commits
     if per_key is not None:
         commits = commits.take(newest(commits, per_key))
-    words = {"after_ms": str(after_ms), "before_ms": str(before_ms)}
+    words = {"consumer": consumer, "after_ms": str(after_ms), "before_ms": str(before_ms)}
     found = [*_commits(decoded, commits, words), *_groups(decoded.groups)]
     found.append((frames.WINDOW_BUCKETS, frames.SKIPPED, _counts(decoded, records)))
     return frames.rows(found)
@@ -45,6 +45,7 @@ def _commits(decoded: Decoded, commits: Commits, words: dict[str, str]) -> Itera
             "partition": keys.partition[share.key],
             "offset": share.offset,
             "timestamp": share.timestamp,
+            "committed_at": share.timestamp,
             "observed_at": share.observed_at,
             "order": share.order,
             "deleted": share.deleted,

@@ -24,7 +24,14 @@ def read(settings: OffsetsSettings, hand: Hand) -> Iterator[pa.RecordBatch]:
     accepts = lru_cache(maxsize=None)(settings.groups.accepts)
     for records in drain.records(hand.ranges):
         decoded = decode(records, accepts)
-        yield framed(decoded, settings.per_key, hand.after_ms, hand.before_ms, len(records))
+        yield framed(
+            decoded,
+            settings.per_key,
+            len(records),
+            consumer=settings.consumer,
+            after_ms=hand.after_ms,
+            before_ms=hand.before_ms,
+        )
     give_back()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -15,6 +14,7 @@ from warren.consumer.plan import LogEnds, Position, Range
 from warren.kafka.brokers import EARLIEST, LATEST, Brokers, Limit, Topic, UnreachableError
 from warren.kafka.login import Property
 from warren.storage.row import ROW
+from warren.storage.watch import GroupFilter
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,22 +24,11 @@ PLAN_TIMEOUT_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class GroupFilter:
-    """Allow and deny lists, as many of each as there are: every one must let a group through."""
-
-    allow: tuple[re.Pattern[str], ...] = ()
-    deny: tuple[re.Pattern[str], ...] = ()
-
-    def accepts(self, group: str) -> bool:
-        return all(each.search(group) for each in self.allow) and not any(
-            each.search(group) for each in self.deny
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class OffsetsSettings:
     """How to read one offsets topic; travels to the workers, secrets included, and is never printed."""
 
+    # the module's name
+    consumer: str
     client: Mapping[str, Property]
     topic: str
     start_latest: bool

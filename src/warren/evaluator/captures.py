@@ -186,7 +186,7 @@ def _written(line: _Window, intervals: int) -> tuple[Entry, ...]:
             continue
         newest = commit.order > window.order[0, -1]
         lag = max(heads[-1] - commit.offset, 0) if newest else UNKNOWN
-        values = (0, commit.offset, commit.timestamp, commit.seen_ms, lag, commit.order)
+        values = (0, commit.offset, commit.timestamp, commit.seen_ms, lag, UNKNOWN, commit.order)
         commits = Commits(*(np.array([value], dtype=np.int64) for value in values))
         window, _ = place(window, commits, line.min_distance * 1000)
     first = intervals - int(window.filled[0])

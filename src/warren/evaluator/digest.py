@@ -23,7 +23,7 @@ class Digest:
     last_offset: Ints
     # the offsets fell and have not come back
     rewound: Mask
-    # some known lag was within the allowed lag
+    # some known floor was within the allowed lag
     caught_up: Mask
     # all offsets are equal
     stalled: Mask
@@ -61,7 +61,7 @@ def digest(windows: Windows, allowed_lag: Ints | int) -> Digest:
         last_timestamp=np.where(entries, windows.timestamp[:, -1], 0),
         last_offset=np.where(entries, windows.offset[:, -1], 0),
         rewound=_rewound(windows.offset, filled),
-        caught_up=((windows.lag != UNKNOWN) & (windows.lag <= allowed[:, None])).any(axis=1),
+        caught_up=_caught_up(windows, allowed),
         stalled=_stalled(windows.offset, filled),
         falling_behind=_falling_behind(windows.lag, filled),
     )
@@ -78,6 +78,13 @@ def _rewound(offset: Ints, filled: Mask) -> Mask:
         later = np.arange(offset.shape[1]) > fell_from[:, None]
         rewound[rows] = ~(later & (offset[rows] >= height[:, None])).any(axis=1)
     return rewound
+
+
+def _caught_up(windows: Windows, allowed_lag: Ints) -> Mask:
+    """At some commit no more than the allowed lag was certainly there; windows from elsewhere have lags alone."""
+    certain = np.where(windows.floor == UNKNOWN, windows.lag, windows.floor)
+    caught_up: Mask = ((certain != UNKNOWN) & (certain <= allowed_lag[:, None])).any(axis=1)
+    return caught_up
 
 
 def _stalled(offset: Ints, filled: Mask) -> Mask:

@@ -112,6 +112,16 @@ class Brokers:
         asked = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
         return {name: _known_id(found) for name, found in _answers(asked, seconds).items()}
 
+    def unknown(self, topics: Iterable[str], limit: Limit) -> set[str]:
+        """Those of the topics that the brokers say do not exist; one that we may not see is not among them."""
+        names = list(topics)
+        if not names:
+            return set()
+        seconds = limit.left() * _FIRST_SHARE
+        asked = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
+        done, _ = wait(asked.values(), timeout=seconds)
+        return {name for name, future in asked.items() if future in done and _unknown(future.exception())}
+
     def offsets(self, asked: Iterable[tuple[str, int]], spec: OffsetSpec, limit: Limit) -> Offsets:
         """Where these topic partitions begin or end."""
         request = {TopicPartition(topic, partition): spec for topic, partition in asked}
@@ -133,7 +143,7 @@ class Brokers:
         )
 
 
-def _unknown(error: KafkaException | TimeoutError) -> bool:
+def _unknown(error: BaseException | None) -> bool:
     """Whether the brokers said that there is no such topic."""
     return isinstance(error, KafkaException) and error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
 

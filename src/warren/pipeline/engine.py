@@ -11,7 +11,7 @@ from warren.clock import now_ms
 from warren.cluster.requests import Requests
 from warren.cluster.source import HeadsSettings
 from warren.config.sections import GroupLists, KafkaConsumer
-from warren.consumer.source import GroupFilter, OffsetsSettings
+from warren.consumer.source import OffsetsSettings
 from warren.kafka.client import client_properties
 from warren.pipeline import planners
 from warren.pipeline.making import Making
@@ -21,6 +21,7 @@ from warren.snapshot.read_model import Counts, ReadModel, RuleSettings
 from warren.storage.bucket import WindowSettings
 from warren.storage.memory import return_large
 from warren.storage.request import Request
+from warren.storage.watch import GroupFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,10 +148,11 @@ class Engine:
     def _query_settings(self, session: SparkSession, name: str) -> QuerySettings:
         settings = self._settings
         cluster, window = settings.cluster[name], settings.window
-        refresh = cluster.topic_refresh * _MS, cluster.offset_refresh * _MS
+        topic_refresh_ms = cluster.topic_refresh * _MS
         client = client_properties(settings, cluster.client_profile, cluster.servers)
         offsets = tuple(
             OffsetsSettings(
+                module,
                 client_properties(settings, consumer.client_profile, consumer.servers),
                 consumer.offsets_topic,
                 consumer.start_latest,
@@ -160,15 +162,19 @@ class Engine:
                 None if window.min_distance else window.intervals,
                 _filter(consumer, window),
             )
-            for consumer in settings.consumers_of(name).values()
+            for module, consumer in settings.consumers_of(name).items()
             if isinstance(consumer, KafkaConsumer)
         )
         return QuerySettings(
             name,
-            HeadsSettings(client, *refresh, self._requests(name)),
+            HeadsSettings(client, topic_refresh_ms, self._requests(name)),
             offsets,
             WindowSettings(
-                window.intervals, window.min_distance * _MS, window.expire_group * _MS, refresh[1]
+                window.intervals,
+                window.min_distance * _MS,
+                window.expire_group * _MS,
+                cluster.offset_refresh * _MS,
+                topic_refresh_ms,
             ),
             self._checkpoint(name) / "query",
             settings.spark.trigger_interval,

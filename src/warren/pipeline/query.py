@@ -84,9 +84,9 @@ def bucketed(commits: list[DataFrame], heads: DataFrame) -> DataFrame:
     return frame
 
 
-def with_windows(frame: DataFrame, window: WindowSettings) -> DataFrame:
+def with_windows(frame: DataFrame, operator: WindowOperator) -> DataFrame:
     """The frames that the readers get: windows that changed, heads, owners."""
-    return frame.groupBy("bucket").transformWithState(WindowOperator(window), ROW, "Update", "None")
+    return frame.groupBy("bucket").transformWithState(operator, ROW, "Update", "None")
 
 
 class ClusterQuery:
@@ -162,7 +162,9 @@ class ClusterQuery:
         # each takes a Python process of Spark's a second: side by side
         with ThreadPoolExecutor(len(sources)) as pool:
             heads, *commits = pool.map(lambda each: self._stream(*each), sources)
-        windows = with_windows(bucketed(commits, heads), settings.window)
+        watched = {each.consumer: each.groups for each in settings.offsets}
+        operator = WindowOperator(settings.window, watched, _identifier(settings.cluster))
+        windows = with_windows(bucketed(commits, heads), operator)
         writer = (
             windows.writeStream.outputMode("update")
             .queryName(f"warren_{_identifier(settings.cluster)}")

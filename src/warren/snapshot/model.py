@@ -72,6 +72,8 @@ class PartitionDetail(msgspec.Struct, frozen=True):
     owner: str
     client_id: str
     current_lag: int
+    # by slot as `offsets`: what was certainly there and not committed; None: not known
+    floors: tuple[int | None, ...]
 
 
 class TopicPartitionHead(msgspec.Struct, frozen=True):
@@ -93,6 +95,10 @@ class ClusterSnapshot(Protocol):
 
     @property
     def taken_at_ms(self) -> int: ...
+
+    @property
+    def as_of_ms(self) -> int:
+        """The moment as of which everything is judged: what was committed before it has been read."""
 
     def topics(self) -> list[str]:
         """Sorted names."""

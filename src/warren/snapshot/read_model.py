@@ -15,6 +15,7 @@ from warren.evaluator.rules import judge
 from warren.snapshot.structure import Places, Structure, arranged
 from warren.snapshot.view import ClusterView, WindowArrays
 from warren.storage import frames
+from warren.storage.look import LookTaken
 from warren.storage.owners import Owner, read_report
 from warren.storage.windows import EMPTY, UNKNOWN, Windows
 
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Indices = NDArray[np.int32]
 
-_ENTRIES: Final = ("offset", "timestamp", "observed_at", "lag")
+_ENTRIES: Final = ("offset", "timestamp", "observed_at", "lag", "floor")
+# names that are held without being used before they are cleared away
+_SPARE_NAMES: Final = 1_000
 
 
 class Counts(msgspec.Struct):
@@ -86,17 +89,19 @@ class ReadModel:
         self._pairs: tuple[Ints, Ints] | None = None
         self.counts = Counts()
         self.error = ""
+        self._as_of_ms = 0
 
     def take(self, rows: Iterable[tuple[int, str, bytes]]) -> None:
         """Take in what a trigger reports."""
         self.counts = Counts()
-        # heads first: windows point at them
+        # topic partitions first: windows point at them
         for bucket, kind, payload in sorted(rows, key=lambda row: _RANK[row[1]]):
             match kind:
-                case frames.HEADS:
-                    self._take_heads(bucket, payload)
+                case frames.LOOK:
+                    look = msgspec.json.decode(payload, type=LookTaken)
+                    self._as_of_ms, self.error = look.as_of_ms, look.error
                 case frames.SAMPLES:
-                    self._take_samples(payload)
+                    self._take_samples(bucket, payload)
                 case frames.WINDOWS:
                     self._take_windows(bucket, payload)
                 case frames.OWNERS:
@@ -122,14 +127,14 @@ class ReadModel:
                 self._structure = None
 
     def view(self, number: int, now_ms: int) -> ClusterView:
-        """Judge everything as of now."""
+        """Judge everything as of the last look; `now_ms` is when that is done."""
         structure, facts = self._arranged()
         place = structure.place
         verdict = judge(
             facts,
             self._head[place],
             self._lowest[place],
-            now_ms,
+            self._as_of_ms,
             intervals=self._rules.intervals,
             allowed_lag=self._rules.allowed_lag,
             minimum_complete=self._rules.minimum_complete,
@@ -139,6 +144,7 @@ class ReadModel:
             self._cluster,
             number,
             now_ms,
+            self._as_of_ms,
             structure,
             Places(self._topic, self._partition),
             self._head.copy(),
@@ -155,21 +161,15 @@ class ReadModel:
             self._topic_names,
         )
 
-    def _take_heads(self, bucket: int, payload: bytes) -> None:
+    def _take_samples(self, bucket: int, payload: bytes) -> None:
+        """All topic partitions of a bucket; those that it had and does not name any more are gone."""
         batch = frames.unpack(payload)
-        said = frames.words(batch)
-        if "error" in said:
-            self.error = said["error"]
-        if bucket >= frames.WINDOW_BUCKETS:
-            return
         places = self._places(batch.column("topic").to_pylist(), frames.ints(batch, "partition"))
-        if said["complete"] == "1":
-            self._there[self._bucket_places[bucket]] = False
-            self._bucket_places[bucket] = places
-        self._there[places] = True
-        for held, name in ((self._head, "head"), (self._tail, "tail")):
-            seen = frames.ints(batch, name)
-            held[places] = np.where(seen == UNKNOWN, held[places], seen)
+        self._there[self._bucket_places[bucket]] = False
+        self._there[places] = batch.column("listed").to_numpy(zero_copy_only=False)
+        self._bucket_places[bucket] = places
+        for held, name in ((self._head, "head"), (self._tail, "tail"), (self._lowest, "lowest")):
+            held[places] = frames.ints(batch, name)
         ids = batch.column("topic_id").to_pylist()
         names = {
             topic_id: self._topic[place]
@@ -178,16 +178,6 @@ class ReadModel:
         }
         if names:
             self._topic_names = self._topic_names | names
-
-    def _take_samples(self, payload: bytes) -> None:
-        batch = frames.unpack(payload)
-        places = self._places(batch.column("topic").to_pylist(), frames.ints(batch, "partition"))
-        self._lowest[places] = frames.ints(batch, "lowest")
-        # brokers that are down when we start have told us nothing: show what they said before
-        head, tail = frames.ints(batch, "head"), frames.ints(batch, "tail")
-        silent = (self._head[places] == UNKNOWN) & (head != UNKNOWN)
-        places = places[silent]
-        self._head[places], self._tail[places], self._there[places] = head[silent], tail[silent], True
 
     def _take_windows(self, bucket: int, payload: bytes) -> None:
         batch = frames.unpack(payload)
@@ -263,6 +253,7 @@ class ReadModel:
     def _arranged(self) -> tuple[Structure, Digest]:
         """The windows in the readers' order, and the facts about them in that order."""
         if self._structure is None or self._digest is None:
+            self._clear_names()
             self._structure = arranged(
                 [rows.group for rows in self._rows],
                 [rows.place for rows in self._rows],
@@ -278,22 +269,50 @@ class ReadModel:
             self._pairs = None
         return self._structure, self._digest
 
+    def _clear_names(self) -> None:
+        """Let go of groups and topic partitions that are no more, once they are many: names come and go for years."""
+        names = list(self._groups)
+        used = np.unique(np.concatenate([rows.group for rows in self._rows]))
+        if len(names) > 2 * len(used) + _SPARE_NAMES:
+            number = np.full(len(names), UNKNOWN, dtype=np.int32)
+            number[used] = np.arange(len(used))
+            self._groups = {names[old]: new for new, old in enumerate(used.tolist())}
+            for rows in self._rows:
+                rows.group = number[rows.group]
+        kept = self._there.copy()
+        kept[np.concatenate([rows.place for rows in self._rows])] = True
+        if len(kept) > 2 * np.count_nonzero(kept) + _SPARE_NAMES:
+            self._clear_places(kept)
+
+    def _clear_places(self, kept: NDArray[np.bool_]) -> None:
+        number = np.cumsum(kept, dtype=np.int64) - 1
+        self._topic = [topic for topic, keep in zip(self._topic, kept.tolist(), strict=True) if keep]
+        self._partition, self._there = self._partition[kept], self._there[kept]
+        self._head, self._tail, self._lowest = self._head[kept], self._tail[kept], self._lowest[kept]
+        keys = zip(self._topic, self._partition.tolist(), strict=True)
+        self._index = {key: place for place, key in enumerate(keys)}
+        self._bucket_places = [number[places] for places in self._bucket_places]
+        for rows in self._rows:
+            rows.place = number[rows.place].astype(np.int32)
+        topics = set(self._topic)
+        self._topic_names = {key: topic for key, topic in self._topic_names.items() if topic in topics}
+
     def _partition_counts(self, structure: Structure) -> Ints:
-        """Per group: all partitions of the topics that it has committed to."""
+        """Per group: all partitions of the topics that it has committed to, and others that it has committed to."""
         if self._pairs is None:
             pairs = np.unique(structure.group << 32 | structure.topic)
             self._pairs = pairs >> 32, pairs & 0xFFFFFFFF
         group, topic = self._pairs
         index = {name: number for number, name in enumerate(structure.topics)}
-        of_topic = Counter(
-            index[name]
-            for name, there in zip(self._topic, self._there.tolist(), strict=True)
-            if there and name in index
-        )
-        widths = np.array([of_topic[number] for number in range(len(structure.topics))], dtype=np.int64)
-        # commits can be on partitions that the brokers have not told of
-        np.maximum.at(widths, structure.topic, structure.partition.astype(np.int64) + 1)
-        return np.bincount(group, weights=widths[topic], minlength=len(structure.groups)).astype(np.int64)
+        # per topic: its greatest partition, plus one
+        widths = np.zeros(len(structure.topics), dtype=np.int64)
+        for at in np.flatnonzero(self._there).tolist():
+            number = index.get(self._topic[at])
+            if number is not None:
+                widths[number] = max(widths[number], self._partition[at] + 1)
+        count = np.bincount(group, weights=widths[topic], minlength=len(structure.groups)).astype(np.int64)
+        np.add.at(count, structure.group, structure.partition >= widths[structure.topic])
+        return count
 
     def _count(self, counts: Counts) -> None:
         self.counts.records += counts.records
@@ -303,12 +322,12 @@ class ReadModel:
     def _no_rows(self) -> _Rows:
         none = np.empty(0, dtype=np.int32)
         windows = Windows.empty(0, self._rules.intervals)
-        arrays = WindowArrays(windows.offset, windows.timestamp, windows.observed_at, windows.lag)
+        arrays = WindowArrays(*(getattr(windows, name) for name in _ENTRIES))
         return _Rows(none, none, np.empty(0, dtype=np.bool_), arrays, digest(windows, 0))
 
 
-# heads before windows, since windows point at topic partitions
-_RANK: Final = {frames.HEADS: 0, frames.SAMPLES: 1, frames.WINDOWS: 2, frames.OWNERS: 3, frames.SKIPPED: 4}
+# samples before windows, since windows point at topic partitions
+_RANK: Final = {frames.LOOK: 0, frames.SAMPLES: 1, frames.WINDOWS: 2, frames.OWNERS: 3, frames.SKIPPED: 4}
 
 
 def _replaced(old: Any, size: int, rows: Ints, new: Any) -> Any:

@@ -46,6 +46,7 @@ class WindowArrays:
     timestamp: Ints
     observed_at: Ints
     lag: Ints
+    floor: Ints
 
     def entry(self, row: int, slot: int) -> Entry:
         lag = self.lag.item(row, slot)
@@ -64,6 +65,8 @@ class ClusterView:
     name: str
     number: int
     taken_at_ms: int
+    # the moment as of which everything is judged
+    as_of_ms: int
     structure: Structure
     places: Places
     # per place; UNKNOWN where not known, `there` false where the topic partition is gone
@@ -91,7 +94,7 @@ class ClusterView:
 
     def topic(self, topic: str) -> tuple[TopicPartitionHead, ...] | None:
         known = self._heads.get(topic)
-        return None if known is None else tuple(map(TopicPartitionHead, *known))
+        return None if known is None else tuple(TopicPartitionHead(*each) for each in known)
 
     def consumers_of(self, topic: str) -> list[str]:
         if topic not in self.structure.topics:
@@ -147,10 +150,11 @@ class ClusterView:
             found[topic] = tuple(
                 PartitionDetail(
                     self._entries(by_partition[each]) if each in by_partition else (),
-                    *owners.get((topic, each), ("", "")),
+                    *owners.get((topic, each), _NOBODY),
                     int(self.verdict.current_lag[by_partition[each]]) if each in by_partition else 0,
+                    self._floors(by_partition[each]) if each in by_partition else (),
                 )
-                for each in range(self._width(topic, by_partition))
+                for each in self._numbers(topic, by_partition)
             )
         return found
 
@@ -159,21 +163,25 @@ class ClusterView:
         return ViewColumns(self)
 
     @cached_property
-    def _topics(self) -> dict[str, list[int]]:
-        """Topic: the places of its partitions, by partition number."""
-        found: dict[str, list[tuple[int, int]]] = {}
+    def _topics(self) -> dict[str, dict[int, int]]:
+        """Topic: its partitions that the brokers have told of, and the place of each."""
+        found: dict[str, dict[int, int]] = {}
         for at in np.flatnonzero(self.there).tolist():
-            found.setdefault(self.places.topic[at], []).append((int(self.places.partition[at]), at))
-        return {topic: [at for _, at in sorted(each)] for topic, each in found.items()}
+            found.setdefault(self.places.topic[at], {})[int(self.places.partition[at])] = at
+        return found
 
     @cached_property
-    def _heads(self) -> dict[str, tuple[list[int | None], list[int | None]]]:
-        """Topic: heads and tails of its partitions, by partition number."""
+    def _heads(self) -> dict[str, list[tuple[int | None, int | None]]]:
+        """Topic: head and tail of its partitions, by partition number."""
         heads, tails = (
             [None if each == UNKNOWN else each for each in held.tolist()] for held in (self.head, self.tail)
         )
+        # a number that is missing among the others is a partition of which nothing is known
         return {
-            topic: ([heads[at] for at in places], [tails[at] for at in places])
+            topic: [
+                (heads[at], tails[at]) if (at := places.get(number)) is not None else (None, None)
+                for number in range(max(places) + 1)
+            ]
             for topic, places in self._topics.items()
         }
 
@@ -190,14 +198,18 @@ class ClusterView:
         """Partition of one topic: its row."""
         return dict(zip(self.structure.partition[rows.start : rows.stop].tolist(), rows, strict=True))
 
-    def _width(self, topic: str, by_partition: Mapping[int, Any]) -> int:
-        """A topic's partitions: all that the brokers have, and all that have commits."""
-        return max(len(self._topics.get(topic, ())), max(by_partition, default=-1) + 1)
+    def _numbers(self, topic: str, by_partition: Mapping[int, Any]) -> list[int]:
+        """A topic's partitions: all that the brokers have, and others that have commits.
+
+        Those others are not counted through: a forged record can have any number.
+        """
+        width = len(self._heads.get(topic, ()))
+        return [*range(width), *(each for each in by_partition if each >= width)]
 
     def _partitions(self, group: str, topic: str, rows: range) -> list[PartitionStatus]:
         owners = self._owners_of(group)
         by_partition = self._by_partition(rows)
-        heads, tails = self._heads.get(topic, ((), ()))
+        heads = self._heads.get(topic, [])
         begin, end = rows.start, rows.stop
         # as lists: this is asked for by the thousand, and an item of an array costs three times that of a list
         status, lag, complete, filled, bucket, at = (
@@ -212,9 +224,9 @@ class ClusterView:
             )
         )
         found = []
-        for each in range(self._width(topic, by_partition)):
+        for each in self._numbers(topic, by_partition):
             owner, client_id = owners.get((topic, each), _NOBODY)
-            head, tail = (heads[each], tails[each]) if each < len(heads) else (None, None)
+            head, tail = heads[each] if each < len(heads) else (None, None)
             row = by_partition.get(each)
             if row is None:
                 none = (Status.OK, None, None, 0, 0.0, head, tail)
@@ -246,6 +258,10 @@ class ClusterView:
         empty = width - int(self.entries[row])
         entries = (window.entry(at, slot) for slot in range(empty, width))
         return (*(None,) * empty, *entries)
+
+    def _floors(self, row: int) -> tuple[int | None, ...]:
+        window, at = self.windows[self.structure.bucket[row]], int(self.structure.row[row])
+        return tuple(None if each == UNKNOWN else each for each in window.floor[at].tolist())
 
     def _owners_of(self, group: str) -> dict[tuple[str, int], tuple[str, str]]:
         """Topic partition: owner and client id."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -10,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from warren.storage import frames, heads, windows
-from warren.storage.heads import Heads
+from warren.storage.heads import LOOKS, Heads
 from warren.storage.request import Request
+from warren.storage.watch import Watched
 from warren.storage.windows import EMPTY, FIELDS, UNKNOWN, Commits, Ints, Mask, Windows
 
 if TYPE_CHECKING:
@@ -27,6 +29,13 @@ Payload = Any
 # separates topic and partition in a lookup key; Kafka allows neither NUL in topics nor anything but digits after it
 _NUL: Final = "\0"
 
+# a commit's time may differ so much from our clock before one of the two counts as wrong
+_SKEW_MS: Final = 60_000
+# complete lists of topics that a topic partition must be missing from before it goes
+_LISTS: Final = 2
+# instead of the moment since which it is missing: a topic partition that no list ever had
+_NEVER_LISTED: Final = -2
+
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
@@ -35,8 +44,10 @@ class WindowSettings:
     intervals: int
     min_distance_ms: int
     expire_ms: int
-    # how far apart the head samples are that rule 3 looks at
+    # how far apart the head samples are that tell whether a consumer was at the head a moment ago
     refresh_ms: int
+    # a topic partition that is missing from the lists of topics for longer than this is gone
+    topic_refresh_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +61,14 @@ class HeadsSeen:
     # UNKNOWN: the topic partition is there, but nobody could say its head (or tail)
     head: Ints
     tail: Ints
+    # by the wall clock, the steady clock and the clock by which things expire: see `warren.clock.LookClock`
     at_ms: int
-    # every topic partition of the bucket is listed: those that are not do not exist
+    steady_ms: int
+    expiry_ms: int
+    # every topic partition of the bucket is listed. One that is missing may not exist, or be hidden from us for a while
     complete: bool
+    # topics that the brokers say do not exist
+    gone: tuple[str, ...]
 
     @classmethod
     def read(cls, payload: bytes) -> Self:
@@ -65,7 +81,10 @@ class HeadsSeen:
             frames.ints(batch, "head"),
             frames.ints(batch, "tail"),
             int(said["at_ms"]),
+            int(said["steady_ms"]),
+            int(said["expiry_ms"]),
             said["complete"] == "1",
+            tuple(json.loads(said["gone"])),
         )
 
 
@@ -78,9 +97,13 @@ class CommitsSeen:
     partition: Indices
     offset: Ints
     timestamp: Ints
+    # when the commit was made: later than `timestamp` where the reader has merged it into one before it
+    committed_at: Ints
     observed_at: Ints
     order: Ints
     deleted: Mask
+    # the consumer module that they came by
+    consumer: str
     # by our clock all of them were written after the one and before the other
     after_ms: int
     before_ms: int
@@ -97,9 +120,11 @@ class CommitsSeen:
             frames.ints(batch, "partition").astype(np.int32),
             frames.ints(batch, "offset"),
             frames.ints(batch, "timestamp"),
+            frames.ints(batch, "committed_at"),
             frames.ints(batch, "observed_at"),
             frames.ints(batch, "order"),
             batch.column("deleted").to_numpy(zero_copy_only=False),
+            said["consumer"],
             int(said["after_ms"]),
             int(said["before_ms"]),
         )
@@ -142,7 +167,15 @@ class Graves:
         return last[_index_in(groups, encoded.dictionary)]
 
 
-_COMMIT_ARRAYS: Final = ("partition", "offset", "timestamp", "observed_at", "order", "deleted")
+_COMMIT_ARRAYS: Final = (
+    "partition",
+    "offset",
+    "timestamp",
+    "committed_at",
+    "observed_at",
+    "order",
+    "deleted",
+)
 
 
 @dataclass(slots=True)
@@ -156,11 +189,16 @@ class Bucket:
     topic_id: Any
     tail: Ints
     heads: Heads
-    # distinct group names
+    # since when (steady clock) it is missing from the lists of topics, and from how many of them; EMPTY: it is there
+    missing_since_ms: Ints
+    missing_lists: Ints
+    # distinct group names, and names of consumer modules
     groups: Any
-    # per window: place of its group and of its topic partition
+    consumers: Any
+    # per window: place of its group, of its topic partition, and of the consumer that brought its last commit
     group_of: Indices
     place_of: Indices
+    consumer_of: Indices
     windows: Windows
     # rows that changed since the last report; None: rows were removed, so report all
     touched: list[Ints] | None
@@ -178,7 +216,11 @@ class Bucket:
             none,
             np.empty(0, dtype=np.int64),
             Heads.empty(0, settings.intervals),
+            np.empty(0, dtype=np.int64),
+            np.empty(0, dtype=np.int64),
             none,
+            none,
+            index,
             index,
             index,
             Windows.empty(0, settings.intervals),
@@ -186,26 +228,70 @@ class Bucket:
             0,
         )
 
+    @property
+    def listed(self) -> Mask:
+        """Topic partitions that the brokers have told of; others wait for that, with the commits on them."""
+        return np.not_equal(self.missing_since_ms, _NEVER_LISTED)
+
     def see_heads(self, seen: HeadsSeen) -> None:
-        """Take the heads in; topic partitions that are gone, or made again, take their windows along."""
+        """Take a look in; topic partitions that are gone, or were made again, take their windows along."""
         place = self._places(seen.topic, seen.partition)
         if seen.complete:
             there = np.zeros(len(self.partition), dtype=np.bool_)
             there[place[place != UNKNOWN]] = True
-            if not there.all():
-                self._drop_places(there)
+            gone = self._missed(there, seen)
+            if gone.any():
+                self._drop_places(~gone)
                 place = self._places(seen.topic, seen.partition)
         self._start_afresh(seen, place)
         self._add_places(seen.topic, seen.partition, seen.topic_id, place == UNKNOWN)
         place = self._places(seen.topic, seen.partition)
+        self.missing_since_ms[place], self.missing_lists[place] = EMPTY, 0
         self.tail[place] = np.where(seen.tail == UNKNOWN, self.tail[place], seen.tail)
         known = seen.head != UNKNOWN
-        first = place[known & (self.heads.newest_at_ms[place] == EMPTY)]
-        heads.sample_into(
-            self.heads, place[known].astype(np.int64), seen.head[known], seen.at_ms, self.settings.refresh_ms
+        first = place[known & (self.heads.look_at_ms[place, -1] == EMPTY)]
+        heads.look_into(
+            self.heads,
+            place[known].astype(np.int64),
+            seen.head[known],
+            at_ms=seen.at_ms,
+            steady_ms=seen.steady_ms,
+            refresh_ms=self.settings.refresh_ms,
         )
         if len(first):
             self._give_lags(first)
+
+    def _missed(self, there: Mask, seen: HeadsSeen) -> Mask:
+        """Note what is missing from a complete list; returns what is gone for good.
+
+        Rights that are taken away for a minute, or a broker that has just started, make lists that are too short. So
+        a topic partition must be missing from two lists, and the brokers must say that its topic does not exist or
+        the lists go on without it for longer than `topic-refresh`.
+        """
+        since = self.missing_since_ms
+        self.missing_since_ms = np.where(~there & (since == EMPTY), seen.steady_ms, since)
+        self.missing_lists = self.missing_lists + ~there
+        long = seen.steady_ms - self.missing_since_ms > self.settings.topic_refresh_ms
+        if seen.gone:
+            long |= _index_in(self.topic, pa.array(seen.gone, pa.string())) != UNKNOWN
+        return ~there & (self.missing_lists >= _LISTS) & long
+
+    def drop_unwatched(self, watched: Watched) -> None:
+        """Drop the windows of groups that the lists do not let through any more, and of consumers that are no more."""
+        consumers = self.consumers.to_pylist()
+        names = self.groups.to_pylist()
+        pairs, of_window = np.unique(
+            self.consumer_of.astype(np.int64) << 32 | self.group_of, return_inverse=True
+        )
+        kept = np.array(
+            [
+                consumers[pair >> 32] in watched
+                and watched[consumers[pair >> 32]].accepts(names[pair & 0xFFFFFFFF])
+                for pair in pairs.tolist()
+            ],
+            dtype=np.bool_,
+        )
+        self._keep(kept[of_window])
 
     def forget(self, requests: Sequence[Request]) -> None:
         """Drop the windows that somebody wants gone."""
@@ -224,9 +310,9 @@ class Bucket:
         rows = np.flatnonzero(order != UNKNOWN)
         self._touch(windows.forget_into(self.windows, rows, order[rows]))
 
-    def see_commits(self, seen: CommitsSeen, now_ms: int, every_topic_known: bool) -> None:
+    def see_commits(self, seen: CommitsSeen, expiry_ms: int, every_topic_known: bool) -> None:
         """Place commits; those that are too old, or of topic partitions that do not exist, are dropped."""
-        seen = seen.take(seen.deleted | (seen.timestamp >= now_ms - self.settings.expire_ms))
+        seen = seen.take(seen.deleted | (seen.timestamp >= expiry_ms - self.settings.expire_ms))
         place = self._places(seen.topic, seen.partition)
         if (place == UNKNOWN).any():
             if every_topic_known:
@@ -237,23 +323,52 @@ class Bucket:
                 place = self._places(seen.topic, seen.partition)
         if not len(seen):
             return
+        consumer = self._consumer(seen.consumer)
         row = self._rows(seen.group, place, ~seen.deleted)
         buried = seen.deleted & (row != UNKNOWN)
         live = ~seen.deleted
-        at = heads.bracket(seen.timestamp[live], seen.after_ms, seen.before_ms)
-        lag = heads.lag_at(heads.head_at(self.heads, place[live].astype(np.int64), at), seen.offset[live])
+        floor, lag = self._lags(place[live].astype(np.int64), seen.take(live))
         commits = Commits(
-            row[live], seen.offset[live], seen.timestamp[live], seen.observed_at[live], lag, seen.order[live]
+            row[live],
+            seen.offset[live],
+            seen.timestamp[live],
+            seen.observed_at[live],
+            lag,
+            floor,
+            seen.order[live],
         )
         if buried.any():
             graves = row[buried], seen.order[buried]
             self._touch(windows.forget_into(self.windows, *graves))
             commits = windows.survivors(commits, *graves)
-        self._touch(windows.place_into(self.windows, commits, self.settings.min_distance_ms))
+        self._forget_time_ahead(commits, seen.before_ms)
+        changed = windows.place_into(self.windows, commits, self.settings.min_distance_ms)
+        self.consumer_of[changed] = consumer
+        self._touch(changed)
 
-    def expire(self, now_ms: int) -> None:
+    def _lags(self, place: Ints, seen: CommitsSeen) -> tuple[Ints, Ints]:
+        """How far each commit was behind: at least, and by our best estimate."""
+        span = seen.after_ms, seen.before_ms
+        before = heads.head_before(self.heads, place, heads.certain(seen.committed_at, *span))
+        at = heads.head_at(self.heads, place, heads.bracket(seen.committed_at, *span))
+        return heads.lag_at(before, seen.offset), heads.lag_at(at, seen.offset)
+
+    def _forget_time_ahead(self, commits: Commits, before_ms: int) -> None:
+        """A broker whose clock was ahead and is right again: its entries are of a time that has not come.
+
+        They would hold their windows until it comes: later commits would all join the last of them. Both clocks must
+        say so: the commits step back, and what they step back from is ahead of our own clock.
+        """
+        last = self.windows.timestamp[commits.row, -1]
+        ahead = (last > before_ms + _SKEW_MS) & (commits.timestamp < last - _SKEW_MS)
+        if ahead.any():
+            rows = np.unique(commits.row[ahead])
+            limit = np.full(len(rows), before_ms + _SKEW_MS)
+            self._touch(windows.forget_after(self.windows, rows, limit))
+
+    def expire(self, expiry_ms: int) -> None:
         """Drop windows without a commit, or without one for too long."""
-        self._keep(~windows.expired(self.windows, now_ms, self.settings.expire_ms))
+        self._keep(~windows.expired(self.windows, expiry_ms, self.settings.expire_ms))
 
     def _places(self, topic: Any, partition: Indices) -> Indices:
         """Where topic partitions stand in the bucket, UNKNOWN where they do not."""
@@ -274,6 +389,9 @@ class Bucket:
         self.topic_id = _joined(self.topic_id, ids)
         self.tail = np.concatenate([self.tail, np.full(len(first), UNKNOWN, dtype=np.int64)])
         self.heads = Heads.concat([self.heads, Heads.empty(len(first), self.settings.intervals)])
+        since = np.full(len(first), _NEVER_LISTED, dtype=np.int64)
+        self.missing_since_ms = np.concatenate([self.missing_since_ms, since])
+        self.missing_lists = np.concatenate([self.missing_lists, np.zeros_like(since)])
 
     def _start_afresh(self, seen: HeadsSeen, place: Indices) -> None:
         """A topic that was deleted and made again has another id: what is known belongs to the old one."""
@@ -289,10 +407,12 @@ class Bucket:
             for array in self.heads.arrays():
                 array[again] = EMPTY
             self.tail[again] = UNKNOWN
-        ids = self.topic_id.to_pylist()
-        for index, name in zip(place[known].tolist(), now.to_pylist(), strict=True):
-            ids[index] = name or ids[index]
-        self.topic_id = pa.array(ids, pa.string())
+        renamed = np.flatnonzero(np.asarray(pc.and_(pc.not_equal(now, ""), pc.not_equal(now, then))))
+        if len(renamed):
+            ids = self.topic_id.to_pylist()
+            for index in renamed.tolist():
+                ids[int(place[known[index]])] = now[index].as_py()
+            self.topic_id = pa.array(ids, pa.string())
 
     def _drop_places(self, there: Mask) -> None:
         self._keep(there[self.place_of])
@@ -303,6 +423,7 @@ class Bucket:
         self.topic, self.topic_id = (names.filter(pa.array(there)) for names in (self.topic, self.topic_id))
         self.partition, self.tail = self.partition[there], self.tail[there]
         self.heads = self.heads.take(np.flatnonzero(there))
+        self.missing_since_ms, self.missing_lists = self.missing_since_ms[there], self.missing_lists[there]
 
     def _give_lags(self, place: Indices) -> None:
         """Windows that waited for a first head get their lags."""
@@ -312,9 +433,10 @@ class Bucket:
         if not len(rows):
             return
         head = self.heads.newest_offset[self.place_of[rows]][:, None]
-        held = self.windows.lag[rows]
-        waiting = (held == UNKNOWN) & (self.windows.order[rows] != EMPTY)
-        self.windows.lag[rows] = np.where(waiting, heads.lag_at(head, self.windows.offset[rows]), held)
+        waiting = waiting[waiting.any(axis=1)]
+        lag = heads.lag_at(head, self.windows.offset[rows])
+        for held in (self.windows.lag, self.windows.floor):
+            held[rows] = np.where(waiting, lag, held[rows])
         self._touch(rows)
 
     def _rows(self, group: Any, place: Indices, opens: Mask) -> Ints:
@@ -327,6 +449,14 @@ class Bucket:
             self._add_windows((new >> 32).astype(np.int32), (new & 0xFFFFFFFF).astype(np.int32))
             row = _find(np.concatenate([held, new]), wanted)
         return row
+
+    def _consumer(self, name: str) -> int:
+        """The place of a consumer module; a new one gets one."""
+        found = _index_in(pa.array([name]), self.consumers)[0]
+        if found == UNKNOWN:
+            self.consumers = _joined(self.consumers, pa.array([name]))
+            return len(self.consumers) - 1
+        return int(found)
 
     def _numbers(self, group: Any) -> Indices:
         """The place of each group; new ones get one."""
@@ -341,6 +471,7 @@ class Bucket:
     def _add_windows(self, group: Indices, place: Indices) -> None:
         self.group_of = np.concatenate([self.group_of, group])
         self.place_of = np.concatenate([self.place_of, place])
+        self.consumer_of = np.concatenate([self.consumer_of, np.zeros(len(group), dtype=np.int32)])
         self.windows = Windows.concat([self.windows, Windows.empty(len(group), self.settings.intervals)])
 
     def _touch(self, rows: Ints) -> None:
@@ -354,7 +485,7 @@ class Bucket:
         used, places = np.unique(self.group_of[keep], return_inverse=True)
         self.group_of = places.astype(np.int32)
         self.groups = self.groups.take(pa.array(used))
-        self.place_of = self.place_of[keep]
+        self.place_of, self.consumer_of = self.place_of[keep], self.consumer_of[keep]
         self.windows = self.windows.take(keep)
         self.touched = None
 
@@ -388,6 +519,10 @@ def _equal(names: Any, name: str) -> Mask:
     return np.asarray(pc.equal(names, name), dtype=np.bool_)
 
 
+# the tables of `Heads`
+_HEADS: Final = ("look_offset", "look_at_ms", "sample_offset", "sample_at_ms")
+
+
 def save(bucket: Bucket, *, small: bool = False) -> tuple[bytes, bytes]:
     """The whole bucket: topic partitions, windows."""
     places = {
@@ -395,13 +530,12 @@ def save(bucket: Bucket, *, small: bool = False) -> tuple[bytes, bytes]:
         "partition": bucket.partition,
         "topic_id": bucket.topic_id,
         "tail": bucket.tail,
-        "newest_offset": bucket.heads.newest_offset,
-        "newest_at_ms": bucket.heads.newest_at_ms,
-        "ring_offset": _lists(bucket.heads.ring_offset),
-        "ring_at_ms": _lists(bucket.heads.ring_at_ms),
-    }
+        "missing_since_ms": bucket.missing_since_ms,
+        "missing_lists": bucket.missing_lists,
+    } | {name: _lists(getattr(bucket.heads, name)) for name in _HEADS}
     rows = {
         "group": pa.DictionaryArray.from_arrays(pa.array(bucket.group_of), bucket.groups),
+        "consumer": pa.DictionaryArray.from_arrays(pa.array(bucket.consumer_of), bucket.consumers),
         "place": bucket.place_of,
     } | {name: _lists(getattr(bucket.windows, name)) for name in FIELDS}
     intervals = {"intervals": str(bucket.settings.intervals)}
@@ -411,11 +545,13 @@ def save(bucket: Bucket, *, small: bool = False) -> tuple[bytes, bytes]:
 def load(settings: WindowSettings, places: Payload, rows: Payload) -> Bucket:
     """The bucket that was saved; windows of another length are cut or widened to the length wanted now."""
     held = frames.unpack(rows)
-    group = held.column("group")
+    group, consumer = held.column("group"), held.column("consumer")
     bucket = replace(
         Bucket.empty(settings),
         groups=group.dictionary,
+        consumers=consumer.dictionary,
         group_of=np.asarray(group.indices),
+        consumer_of=np.array(consumer.indices),
         place_of=np.asarray(held.column("place")),
         windows=Windows(*(_table(held, name, settings.intervals) for name in FIELDS)),
     )
@@ -434,12 +570,11 @@ def _load_places(bucket: Bucket, places: Payload) -> None:
     bucket.topic, bucket.topic_id = held.column("topic"), held.column("topic_id")
     bucket.partition = frames.ints(held, "partition").astype(np.int32)
     bucket.tail = frames.ints(held, "tail").copy()
-    bucket.heads = Heads(
-        _table(held, "ring_offset", intervals),
-        _table(held, "ring_at_ms", intervals),
-        frames.ints(held, "newest_offset").copy(),
-        frames.ints(held, "newest_at_ms").copy(),
-    )
+    bucket.missing_since_ms = frames.ints(held, "missing_since_ms").copy()
+    bucket.missing_lists = frames.ints(held, "missing_lists").copy()
+    looks, samples = (LOOKS, LOOKS), (intervals, intervals)
+    widths = zip(_HEADS, looks + samples, strict=True)
+    bucket.heads = Heads(*(_table(held, name, width) for name, width in widths))
 
 
 def _lists(table: Ints) -> Any:
@@ -477,6 +612,9 @@ def changes(bucket: Bucket, *, full: bool) -> bytes | None:
         "row": rows.astype(np.int32),
         "group": _compact(names),
         "topic": bucket.topic.take(pa.array(place, mask=~new)).dictionary_encode(),
+        "consumer": _compact(
+            pa.DictionaryArray.from_arrays(pa.array(bucket.consumer_of[rows]), bucket.consumers)
+        ),
         "partition": bucket.partition[place],
         "place": place,
     } | {name: _lists(getattr(changed, name)) for name in FIELDS}
@@ -496,6 +634,9 @@ def redo(bucket: Bucket, places: bytes, changed: bytes) -> None:
         fresh = batch.take(pa.array(np.flatnonzero(rows >= known)))
         group = bucket._numbers(fresh.column("group").dictionary_decode())
         bucket._add_windows(group, np.asarray(fresh.column("place"), dtype=np.int32))
+    consumer = batch.column("consumer")
+    numbers = np.array([bucket._consumer(name) for name in consumer.dictionary.to_pylist()], dtype=np.int32)
+    bucket.consumer_of[rows] = numbers[np.asarray(consumer.indices)]
     for name in FIELDS:
         getattr(bucket.windows, name)[rows] = _table(batch, name, bucket.settings.intervals)
 

@@ -28,7 +28,8 @@ TOMBSTONES: Final = "tombstones"
 REQUESTS: Final = "requests"
 GROUPS: Final = "groups"
 SKIPPED: Final = "skipped"
-# … and on the way out (heads and skipped go through)
+LOOK: Final = "look"
+# … and on the way out (skipped and look go through)
 WINDOWS: Final = "windows"
 SAMPLES: Final = "samples"
 OWNERS: Final = "owners"

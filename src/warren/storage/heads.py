@@ -10,27 +10,28 @@ import numpy as np
 
 from warren.storage.windows import EMPTY, UNKNOWN, Ints
 
-# a sample that comes this share of the refresh time too early is still in time: polls jitter
-EARLY: Final = 0.05
+# looks that are kept. A commit that a trigger reads was written between the moment when the trigger before asked for
+# the ends of the offsets topic and the moment when this one did; heads are asked for after the ends. So a commit lies
+# between the look before the last one and the look of its own trigger
+LOOKS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """The newest head of each topic partition, and a ring of spaced ones, oldest first and right-aligned."""
+    """The head of each topic partition at the last looks, and spaced samples of it, oldest first and right-aligned."""
 
-    # shaped (topic partitions, intervals); both are EMPTY in empty slots, which lead
-    ring_offset: Ints
-    ring_at_ms: Ints
-    # shaped (topic partitions,); both are UNKNOWN before the first sample
-    newest_offset: Ints
-    newest_at_ms: Ints
+    # shaped (topic partitions, LOOKS), by our clock; EMPTY slots lead
+    look_offset: Ints
+    look_at_ms: Ints
+    # shaped (topic partitions, intervals), by the steady clock; EMPTY slots lead
+    sample_offset: Ints
+    sample_at_ms: Ints
 
     @classmethod
     def empty(cls, rows: int, intervals: int) -> Self:
-        """Topic partitions without any sample."""
-        ring = (np.full((rows, intervals), EMPTY, dtype=np.int64) for _ in range(2))
-        newest = (np.full(rows, UNKNOWN, dtype=np.int64) for _ in range(2))
-        return cls(*ring, *newest)
+        """Topic partitions that were never looked at."""
+        widths = (LOOKS, LOOKS, intervals, intervals)
+        return cls(*(np.full((rows, width), EMPTY, dtype=np.int64) for width in widths))
 
     @classmethod
     def concat(cls, parts: Sequence[Heads]) -> Self:
@@ -40,78 +41,101 @@ class Heads:
 
     @property
     def rows(self) -> int:
-        return len(self.newest_offset)
+        return len(self.look_offset)
 
     @property
     def intervals(self) -> int:
-        return int(self.ring_offset.shape[1])
+        return int(self.sample_offset.shape[1])
+
+    @property
+    def newest_offset(self) -> Ints:
+        """The head at the last look, UNKNOWN before the first."""
+        return self.look_offset[:, -1]
+
+    @property
+    def seen(self) -> Ints:
+        """Rows with at least one look."""
+        return np.flatnonzero(self.look_at_ms[:, -1] != EMPTY)
 
     def take(self, rows: Ints | slice) -> Self:
         return type(self)(*(array[rows] for array in self.arrays()))
 
-    def copy(self) -> Self:
-        return type(self)(*(array.copy() for array in self.arrays()))
-
     def arrays(self) -> Iterator[Ints]:
         """The four arrays in the order of the fields."""
-        return iter((self.ring_offset, self.ring_at_ms, self.newest_offset, self.newest_at_ms))
+        return iter((self.look_offset, self.look_at_ms, self.sample_offset, self.sample_at_ms))
 
 
-def sample(heads: Heads, rows: Ints, offset: Ints, at_ms: Ints | int, refresh_ms: int) -> Heads:
-    """The heads after these rows, each at most once, were seen at `offset`."""
-    sampled = heads.copy()
-    sample_into(sampled, rows, offset, at_ms, refresh_ms)
-    return sampled
+def look_into(heads: Heads, rows: Ints, offset: Ints, *, at_ms: int, steady_ms: int, refresh_ms: int) -> None:
+    """These rows, each at most once, were seen at `offset`: change the heads' own (writable) arrays.
+
+    A look is a sample too when none was taken yet in its stretch of `refresh_ms`, counted by the steady clock.
+    """
+    # our clock may have been set back: looks of before stay before
+    heads.look_at_ms[rows] = np.minimum(heads.look_at_ms[rows], at_ms)
+    _push(heads.look_offset, rows, offset)
+    _push(heads.look_at_ms, rows, np.full(len(rows), at_ms))
+    last = heads.sample_at_ms[rows, -1]
+    due = (last == EMPTY) | (last // refresh_ms != steady_ms // refresh_ms)
+    _push(heads.sample_offset, rows[due], offset[due])
+    _push(heads.sample_at_ms, rows[due], np.full(np.count_nonzero(due), steady_ms))
 
 
-def sample_into(heads: Heads, rows: Ints, offset: Ints, at_ms: Ints | int, refresh_ms: int) -> None:
-    """As `sample`, in the heads' own (writable) arrays; a sample older than the newest one is ignored."""
-    at = np.broadcast_to(np.asarray(at_ms, dtype=np.int64), rows.shape)
-    current = at >= heads.newest_at_ms[rows]
-    rows, offset, at = rows[current], offset[current], at[current]
-    heads.newest_offset[rows] = offset
-    heads.newest_at_ms[rows] = at
-    last = heads.ring_at_ms[rows, -1]
-    due = (last == EMPTY) | (at - last >= int(refresh_ms * (1 - EARLY)))
-    rows, offset, at = rows[due], offset[due], at[due]
-    for ring, values in ((heads.ring_offset, offset), (heads.ring_at_ms, at)):
-        ring[rows, :-1] = ring[rows, 1:]
-        ring[rows, -1] = values
+def _push(table: Ints, rows: Ints, values: Ints) -> None:
+    table[rows, :-1] = table[rows, 1:]
+    table[rows, -1] = values
 
 
-def lowest(heads: Heads) -> Ints:
-    """The lowest head of each ring, UNKNOWN where there is none."""
+def lowest(heads: Heads, refresh_ms: int) -> Ints:
+    """The lowest sample of each row, UNKNOWN where there is none.
+
+    Looks can be further apart than samples should be: samples that are too old do not count.
+    """
+    stretch = heads.sample_at_ms // refresh_ms
+    fresh = (heads.sample_at_ms != EMPTY) & (stretch > stretch[:, -1:] - heads.intervals)
     none = np.iinfo(np.int64).max
-    least = np.where(heads.ring_at_ms == EMPTY, none, heads.ring_offset).min(axis=1)
+    least = np.where(fresh, heads.sample_offset, none).min(axis=1, initial=none)
     return np.where(least == none, UNKNOWN, least)
 
 
-def head_at(heads: Heads, rows: Ints, at_ms: Ints) -> Ints:
-    """The head of each row's topic partition at a moment: on the line between the samples round it.
+def head_before(heads: Heads, rows: Ints, at_ms: Ints) -> Ints:
+    """The head of each row's topic partition at the last look not after a moment: so many messages were there then.
 
-    Before the first sample it is the first, after the newest the newest, and UNKNOWN where there is none.
+    Before the first look it is the first, and UNKNOWN where there is none.
     """
-    if len(rows) < heads.rows:
-        heads, rows = heads.take(rows), np.arange(len(rows))
-    intervals = heads.intervals
-    # shaped (intervals + 1, topic partitions): the ring, then the newest head
-    offset = np.vstack([heads.ring_offset.T, heads.newest_offset])
-    moment = np.vstack([heads.ring_at_ms.T, heads.newest_at_ms])
+    looks, left, right, _ = _looks_round(heads, rows, at_ms)
+    # a head can fall with an unclean election: what was lost is not there
+    lower: Ints = np.minimum(looks[left, rows], looks[right, rows])
+    return lower
+
+
+def head_at(heads: Heads, rows: Ints, at_ms: Ints) -> Ints:
+    """The head of each row's topic partition at a moment: on the line between the looks before and after it.
+
+    Before the first look it is the first, after the last the last, and UNKNOWN where there is none.
+    """
+    looks, left, right, way = _looks_round(heads, rows, at_ms)
+    start, end = looks[left, rows], looks[right, rows]
+    between: Ints = start + np.floor((end - start) * way).astype(np.int64)
+    return between
+
+
+def _looks_round(heads: Heads, rows: Ints, at_ms: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """The heads shaped (LOOKS, topic partitions), for each moment the looks before and after it, and how far it is
+    on the way from the one to the other."""
+    looks, moments = heads.look_offset.T, heads.look_at_ms.T
     # one column at a time: the moments can be many more than the topic partitions
     left = np.full(len(rows), -1)
-    for column in moment[:intervals]:
+    for column in moments:
         left += column.take(rows) <= at_ms
-    empty = np.count_nonzero(moment[:intervals] == EMPTY, axis=0).take(rows)
+    empty = np.minimum(np.count_nonzero(moments == EMPTY, axis=0), LOOKS - 1).take(rows)
     early = left < empty
     left = np.where(early, empty, left)
-    right = np.where(early, empty, left + 1)
-    start, end = offset[left, rows], offset[right, rows]
-    start_at = moment[left, rows]
-    span = moment[right, rows] - start_at
+    right = np.where(early, empty, np.minimum(left + 1, LOOKS - 1))
+    start_at = moments[left, rows]
+    span = moments[right, rows] - start_at
     # as a fraction: the product of offsets and milliseconds can leave 64 bits
     way = np.clip((at_ms - start_at) / np.maximum(span, 1), 0.0, 1.0)
-    between = start + np.floor((end - start) * way).astype(np.int64)
-    return np.where(span > 0, between, end)
+    return looks, left, right, way
 
 
 def lag_at(head: Ints, offset: Ints) -> Ints:
@@ -126,3 +150,10 @@ def bracket(timestamp: Ints, after_ms: Ints | int, before_ms: Ints | int) -> Int
     clock can do to the head at the commit.
     """
     return np.minimum(np.maximum(timestamp, after_ms), before_ms)
+
+
+def certain(timestamp: Ints, after_ms: int, before_ms: int) -> Ints:
+    """The moment before which a commit certainly was not made: its own time, or, where that cannot be right by our
+    clock, the beginning of the span in which it came."""
+    outside = (timestamp < after_ms) | (timestamp > before_ms)
+    return np.where(outside, after_ms, timestamp)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warren.errors import WarrenError
 from warren.storage import bucket as core
-from warren.storage import scratch
 from warren.storage.bucket import Bucket, WindowSettings
+from warren.storage.scratch import Scratch
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 # raised whenever what is written below changes
-STATE_VERSION: Final = 1
+STATE_VERSION: Final = 2
 
 # a base is written anew after so many entries, and up to as many more: buckets take turns
 _ENTRIES: Final = 40
@@ -28,17 +28,19 @@ class StateVersionError(WarrenError):
 class Journal:
     """The states of whatever bucket Spark is calling the operator for."""
 
-    def __init__(self, handle: StatefulProcessorHandle) -> None:
+    def __init__(self, handle: StatefulProcessorHandle, scratch: str) -> None:
+        """`scratch` names the copies of the buckets on this machine."""
+        self._scratch = Scratch(scratch)
         self._head = handle.getValueState("head", "version int, token string, entries int")
         self._base = handle.getValueState("base", "first binary, second binary")
         self._entries = handle.getListState("entries", "first binary, second binary")
         self._token, self._count = "", 0
 
-    def load(self, settings: WindowSettings) -> Bucket:
+    def load(self, number: int, settings: WindowSettings) -> Bucket:
         """The bucket as the last trigger left it."""
         if not self._open():
             return Bucket.empty(settings)
-        kept = scratch.find(self._token)
+        kept = self._scratch.find(number, self._token)
         if kept is not None:
             return core.load(settings, *kept)
         bucket = core.load(settings, *self.load_parts())
@@ -59,9 +61,9 @@ class Journal:
         else:
             self._entries.appendValue((parts[0], changes or b""))
             self._count += 1
-        former, token = self._token, uuid.uuid4().hex
+        token = uuid.uuid4().hex
         self._head.update((STATE_VERSION, token, self._count))
-        scratch.keep(token, parts, former)
+        self._scratch.keep(number, token, parts)
         return changes
 
     def load_parts(self) -> tuple[bytes, bytes]:

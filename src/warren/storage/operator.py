@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -18,6 +18,7 @@ from warren.storage.journal import Journal
 from warren.storage.memory import give_back
 from warren.storage.owners import OwnerBook
 from warren.storage.request import Request
+from warren.storage.watch import Watched
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
@@ -25,18 +26,21 @@ if TYPE_CHECKING:
 # the frames of one bucket in one trigger: kind: payloads
 Frames = dict[str, list[bytes]]
 
-# frames that the readers get as they are
-_PASSED_ON: Final = (frames.HEADS, frames.SKIPPED)
+# frames that the readers get as they are, of the one bucket that they come to
+_PASSED_ON: Final = (frames.LOOK, frames.SKIPPED)
 
 
 class WindowOperator(StatefulProcessor):
-    """Called by Spark once per bucket with news; reads the state only when the news concern it."""
+    """Called by Spark once per bucket in every trigger: each look at the heads goes to every bucket."""
 
-    def __init__(self, settings: WindowSettings) -> None:
+    def __init__(self, settings: WindowSettings, watched: Watched, scratch: str) -> None:
+        """`scratch` names this machine's copies of the buckets; no other operator may have the same."""
         self._settings = settings
+        self._watched = watched
+        self._scratch = scratch
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._journal = Journal(handle)
+        self._journal = Journal(handle, self._scratch)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803 (Spark's names)
         (number,) = key
@@ -53,12 +57,9 @@ class WindowOperator(StatefulProcessor):
         give_back()
 
     def _windows(self, number: int, news: Frames) -> Iterator[tuple[str, bytes]]:
-        said = frames.words(frames.unpack(news[frames.HEADS][-1])) if news[frames.HEADS] else {}
-        full = said.get("full") == "1"
-        if not full and said.get("sample") != "1" and not _concern_windows(news):
-            return
-        bucket = self._journal.load(self._settings)
-        follow(bucket, news)
+        full = _is_full(news)
+        bucket = self._journal.load(number, self._settings)
+        follow(bucket, news, self._watched)
         changes = self._journal.store(number, bucket)
         yield frames.SAMPLES, _samples(bucket)
         if full:
@@ -67,27 +68,32 @@ class WindowOperator(StatefulProcessor):
             yield frames.WINDOWS, changes
 
     def _owners(self, news: Frames) -> Iterator[tuple[str, bytes]]:
-        full = any(frames.words(frames.unpack(each)).get("full") == "1" for each in news[frames.HEADS])
+        full = _is_full(news)
         if not full and not news[frames.GROUPS] and not news[frames.REQUESTS]:
             return
         book = OwnerBook.load(self._journal.load_parts()[0]) if self._journal.exists() else OwnerBook()
         seen: set[str] = set()
+        now_ms = max((int(each["expiry_ms"]) for each in _metadata(news)), default=0)
         for payload in news[frames.GROUPS]:
-            seen |= book.see(msgspec.msgpack.decode(payload, type=list[GroupRecord]))
+            seen |= book.see(msgspec.msgpack.decode(payload, type=list[GroupRecord]), now_ms)
         seen |= book.forget(each.group for each in _requests(news) if each.topic is None)
+        if full:
+            seen |= book.forget(_unwatched(book.groups, self._watched))
         if seen:
             self._journal.store_parts(book.save())
         if seen or full:
             yield frames.OWNERS, book.report(book.groups.keys() | seen if full else seen)
 
 
-def follow(bucket: Bucket, news: Frames) -> None:
-    """Everything that one trigger does to a bucket, in its order: heads, farewells, commits, age."""
+def follow(bucket: Bucket, news: Frames, watched: Watched) -> None:
+    """Everything that one trigger does to a bucket, in its order: heads, deletions, commits, expiry."""
     seen = [HeadsSeen.read(payload) for payload in news[frames.HEADS]]
     arrivals = [CommitsSeen.read(payload) for payload in news[frames.COMMITS]]
+    if _is_full(news):
+        bucket.drop_unwatched(watched)
     for each in seen:
         bucket.see_heads(each)
-    now_ms = max([each.at_ms for each in seen] + [each.before_ms for each in arrivals], default=0)
+    expiry_ms = max((each.expiry_ms for each in seen), default=0)
     requests = _requests(news)
     if requests:
         bucket.forget(requests)
@@ -97,12 +103,22 @@ def follow(bucket: Bucket, news: Frames) -> None:
         arrivals = [arrival.outliving(grave) for arrival in arrivals]
     complete = any(each.complete for each in seen)
     for arrival in arrivals:
-        bucket.see_commits(arrival, now_ms, complete)
-    bucket.expire(now_ms)
+        bucket.see_commits(arrival, expiry_ms, complete)
+    bucket.expire(expiry_ms)
 
 
-def _concern_windows(news: Frames) -> bool:
-    return any(news[kind] for kind in (frames.COMMITS, frames.TOMBSTONES, frames.REQUESTS))
+def _metadata(news: Frames) -> list[dict[str, str]]:
+    return [frames.words(frames.unpack(each)) for each in news[frames.HEADS]]
+
+
+def _is_full(news: Frames) -> bool:
+    """Whether the readers know nothing yet, as after a start: they are told everything."""
+    return any(each["full"] == "1" for each in _metadata(news))
+
+
+def _unwatched(groups: Iterable[str], watched: Watched) -> list[str]:
+    """Groups that no consumer watches."""
+    return [group for group in groups if not any(each.accepts(group) for each in watched.values())]
 
 
 def _requests(news: Frames) -> list[Request]:
@@ -114,12 +130,14 @@ def _requests(news: Frames) -> list[Request]:
 
 
 def _samples(bucket: Bucket) -> bytes:
-    """For the readers: the lowest head sample of each topic partition, which rule 3 asks for, and where it ended."""
+    """For the readers: every topic partition, its head, tail and the lowest of the samples of its head."""
     return frames.pack(
         {
             "topic": bucket.topic,
             "partition": bucket.partition,
-            "lowest": heads.lowest(bucket.heads),
+            "topic_id": bucket.topic_id,
+            "listed": bucket.listed,
+            "lowest": heads.lowest(bucket.heads, bucket.settings.refresh_ms),
             "head": bucket.heads.newest_offset,
             "tail": bucket.tail,
         }

@@ -17,8 +17,9 @@ from warren.kafka.groups import (
     MemberDeleted,
 )
 
-# who is gone is remembered by its order while older records may still come in; of so many at most
+# who is gone is remembered by its order while older records may still come in: of so many at most, and for a day
 _REMEMBERED: Final = 10_000
+_REMEMBERED_MS: Final = 86_400_000
 
 
 class Owner(msgspec.Struct, frozen=True, array_like=True):
@@ -46,6 +47,8 @@ class GroupOwners(msgspec.Struct, array_like=True):
     members: dict[str, Member] = {}
     # "group", "member ID" or "holds ID": order
     newest: dict[str, int] = {}
+    # when the last record came
+    seen_ms: int = 0
 
     def owners(self) -> list[Owner]:
         """The partitions that somebody has."""
@@ -64,7 +67,7 @@ class OwnerBook:
         # group: its owners
         self.groups = groups or {}
 
-    def see(self, records: Iterable[GroupRecord]) -> set[str]:
+    def see(self, records: Iterable[GroupRecord], now_ms: int) -> set[str]:
         """Take records in; returns the groups of which they spoke."""
         seen = set()
         for record in records:
@@ -74,13 +77,19 @@ class OwnerBook:
             if len(group.newest) > _REMEMBERED:
                 kept = sorted(group.newest.items(), key=lambda item: item[1])[_REMEMBERED // 2 :]
                 group.newest = dict(kept)
+            group.seen_ms = now_ms
             seen.add(record.group)
-        self._let_go()
+        self._forget_idle(now_ms)
         return seen
 
-    def _let_go(self) -> None:
+    def _forget_idle(self, now_ms: int) -> None:
         """Groups without members are remembered for their orders, the latest of them, and no more than so many."""
-        idle = [name for name, group in self.groups.items() if not group.members]
+        idle = []
+        for name, group in list(self.groups.items()):
+            if not group.members and group.seen_ms < now_ms - _REMEMBERED_MS:
+                del self.groups[name]
+            elif not group.members:
+                idle.append(name)
         if len(idle) > _REMEMBERED:
             idle.sort(key=lambda name: max(self.groups[name].newest.values(), default=-1))
             for name in idle[: -_REMEMBERED // 2]:

@@ -1,6 +1,6 @@
 """Buckets as they were after the last trigger, in files of this machine, so that they need not come from Spark's state.
 
-Only a shortcut: the state has all of it. A file is named after the token that its writer put into the state, so a file
+Only a shortcut: the state has all of it. A file begins with the token that its writer put into the state, so a file
 of a trigger that failed, or of another machine, is never taken for the truth.
 """
 
@@ -17,6 +17,8 @@ import pyarrow as pa
 # Spark's own scratch space, which it removes at its end
 _DIRECTORIES: Final = "SPARK_LOCAL_DIRS"
 
+_TOKEN_BYTES: Final = 32
+
 
 def directory() -> Path:
     """Where this machine's files are."""
@@ -24,31 +26,40 @@ def directory() -> Path:
     return Path(first or tempfile.gettempdir(), "warren")
 
 
-def keep(token: str, parts: tuple[bytes, bytes], instead_of: str) -> None:
-    """Write a bucket; the file of its former state goes."""
-    place = directory()
-    draft = place / f"{token}.draft"
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as file:
-            file.write(len(parts[0]).to_bytes(8, "little"))
-            file.writelines(parts)
-        draft.rename(place / token)
-        if instead_of:
-            (place / instead_of).unlink(missing_ok=True)
-    except OSError:
-        # a full disk makes the next trigger slower, nothing else
-        with contextlib.suppress(OSError):
-            draft.unlink()
+class Scratch:
+    """The files of one operator, one for each bucket: a trigger that fails leaves no more than the others do."""
 
+    def __init__(self, name: str) -> None:
+        self._name = name
 
-def find(token: str) -> tuple[pa.Buffer, pa.Buffer] | None:
-    """The bucket that was kept under the token, mapped rather than read."""
-    try:
-        file = pa.memory_map(str(directory() / token))
-    except OSError:
-        return None
-    with file:
-        whole = file.read_buffer()
-    size = int.from_bytes(whole.slice(0, 8).to_pybytes(), "little")
-    return whole.slice(8, size), whole.slice(8 + size)
+    def keep(self, number: int, token: str, parts: tuple[bytes, bytes]) -> None:
+        """Write a bucket over what was there of it."""
+        path = self._path(number)
+        draft = path.with_suffix(".draft")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("wb") as file:
+                file.write(token.encode())
+                file.write(len(parts[0]).to_bytes(8, "little"))
+                file.writelines(parts)
+            draft.rename(path)
+        except OSError:
+            # a full disk makes the next trigger slower, nothing else
+            with contextlib.suppress(OSError):
+                draft.unlink()
+
+    def find(self, number: int, token: str) -> tuple[pa.Buffer, pa.Buffer] | None:
+        """The bucket that was kept under the token, mapped rather than read."""
+        try:
+            with pa.memory_map(str(self._path(number))) as file:
+                whole = file.read_buffer()
+        except (OSError, pa.ArrowInvalid):
+            return None
+        begin = _TOKEN_BYTES + 8
+        if whole.size < begin or whole.slice(0, _TOKEN_BYTES).to_pybytes() != token.encode():
+            return None
+        size = int.from_bytes(whole.slice(_TOKEN_BYTES, 8).to_pybytes(), "little")
+        return whole.slice(begin, size), whole.slice(begin + size)
+
+    def _path(self, number: int) -> Path:
+        return directory() / f"{self._name}-{number}"

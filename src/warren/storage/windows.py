@@ -18,20 +18,25 @@ Mask = npt.NDArray[np.bool_]
 
 # the order of an empty slot; every real order is 0 or more
 EMPTY: Final = -1
-# the lag of a commit for which no head was known
+# the lag or floor of a commit for which no head was known
 UNKNOWN: Final = -1
 # what a window and a commit have in common
-FIELDS: Final = ("offset", "timestamp", "observed_at", "lag", "order")
+FIELDS: Final = ("offset", "timestamp", "observed_at", "lag", "floor", "order")
+# what a commit that takes over the slot of the entry before it brings along; the timestamp stays
+_JOINED: Final = tuple(field for field in FIELDS if field != "timestamp")
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Many windows: five arrays shaped (windows, intervals); every field of an empty slot is -1."""
+    """Many windows: arrays shaped (windows, intervals); every field of an empty slot is -1."""
 
     offset: Ints
     timestamp: Ints
     observed_at: Ints
+    # behind the head at the commit, as far as that can be told from the looks before and after it
     lag: Ints
+    # behind the head of the last look before the commit: so many messages were certainly there and not committed
+    floor: Ints
     # the commit's place among all commits of its group: the record's offset in the offsets topic
     order: Ints
 
@@ -66,7 +71,7 @@ class Windows:
         return type(self)(*(array.copy() for array in self.arrays()))
 
     def arrays(self) -> Iterator[Ints]:
-        """The five arrays in the order of FIELDS."""
+        """The arrays in the order of FIELDS."""
         return (getattr(self, field) for field in FIELDS)
 
 
@@ -79,6 +84,7 @@ class Commits:
     timestamp: Ints
     observed_at: Ints
     lag: Ints
+    floor: Ints
     order: Ints
 
     def __len__(self) -> int:
@@ -88,7 +94,7 @@ class Commits:
         return type(self)(self.row[index], *(array[index] for array in self.arrays()))
 
     def arrays(self) -> Iterator[Ints]:
-        """The five arrays in the order of FIELDS, without `row`."""
+        """The arrays in the order of FIELDS, without `row`."""
         return (getattr(self, field) for field in FIELDS)
 
 
@@ -149,14 +155,6 @@ def place_into(windows: Windows, commits: Commits, min_distance_ms: int) -> Ints
     return changed
 
 
-def forget(windows: Windows, row: Ints, order: Ints) -> tuple[Windows, Mask]:
-    """The windows without what these tombstones (a window and an order each) buried, and which changed."""
-    forgotten = windows.copy()
-    changed = np.zeros(windows.rows, dtype=np.bool_)
-    changed[forget_into(forgotten, row, order)] = True
-    return forgotten, changed
-
-
 def forget_into(windows: Windows, row: Ints, order: Ints) -> Ints:
     """Empty the slots of entries older than their window's tombstone; returns the rows that changed.
 
@@ -171,6 +169,20 @@ def forget_into(windows: Windows, row: Ints, order: Ints) -> Ints:
     changed: Ints = rows[hit]
     for array in windows.arrays():
         array[changed] = np.where(buried[hit], EMPTY, array[changed])
+    return changed
+
+
+def forget_after(windows: Windows, rows: Ints, limit_ms: Ints) -> Ints:
+    """Drop the entries of these rows, each named once, with a time after its limit; returns the rows that changed."""
+    after = windows.timestamp[rows] > limit_ms[:, None]
+    hit = after.any(axis=1)
+    changed: Ints = rows[hit]
+    # what is kept moves to the right, and keeps its order
+    kept = ~after[hit]
+    source = np.argsort(kept, axis=1, kind="stable")
+    empty = np.arange(windows.intervals) < np.count_nonzero(~kept, axis=1)[:, None]
+    for array in windows.arrays():
+        array[changed] = np.where(empty, EMPTY, np.take_along_axis(array[changed], source, axis=1))
     return changed
 
 
@@ -226,7 +238,7 @@ def _append(windows: Windows, commits: Commits, runs: _Runs, min_distance_ms: in
     own = opens[first]
     if not own.all():
         joins = commits.take(last[~own])
-        for name in ("offset", "observed_at", "lag", "order"):
+        for name in _JOINED:
             getattr(windows, name)[joins.row, -1] = getattr(joins, name)
         first, last = first[own], last[own]
     _push(windows, commits, first, last)

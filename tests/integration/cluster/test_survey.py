@@ -18,10 +18,11 @@ from warren.clock import now_ms
 from warren.cluster.survey import Survey, Surveyor
 from warren.consumer.drain import Drain
 from warren.consumer.plan import Range
-from warren.consumer.source import GroupFilter, OffsetsReader, OffsetsSettings
+from warren.consumer.source import OffsetsReader, OffsetsSettings
 from warren.demo.broker import HOST, Broker
 from warren.demo.ports import free_port
 from warren.kafka.brokers import Brokers
+from warren.storage.watch import GroupFilter
 from warren.storage.windows import UNKNOWN
 
 TIMEOUT_S = 5.0
@@ -167,7 +168,8 @@ def test_a_partition_without_leader_waits_and_holds_nobody_up(pair: Pair) -> Non
 
 
 def reader(broker: Broker, topic: str) -> OffsetsReader:
-    return OffsetsReader(OffsetsSettings(client_of(broker), topic, False, False, 1_000, 2, 5, GroupFilter()))
+    client = client_of(broker)
+    return OffsetsReader(OffsetsSettings("c", client, topic, False, False, 1_000, 2, 5, GroupFilter()))
 
 
 def count(broker: Broker, each: Range, topic: str) -> int:

@@ -7,12 +7,14 @@ from typing import Any, cast
 
 import pytest
 
-from warren.cluster.survey import LISTING_SHARE, Surveyor
+from warren.cluster.survey import LISTING_SHARE, Survey, Surveyor
 from warren.kafka.brokers import EARLIEST, Brokers, Limit, Offsets, UnreachableError
 from warren.storage.windows import UNKNOWN
 
 REFRESH_MS = 60_000
 TIMEOUT_S = 5.0
+# of the wall clock, by which nothing is done
+WRONG_MS = 77
 
 
 @dataclass
@@ -27,6 +29,8 @@ class Table:
     # seconds that each question takes
     takes_s: float = 0.0
     down: bool = False
+    # topics that are there, and that we may not see
+    hidden: set[str] = field(default_factory=set)
     asked: list[str] = field(default_factory=list)
 
     def clock(self) -> float:
@@ -34,11 +38,17 @@ class Table:
 
     def partitions(self, limit: Limit) -> dict[str, list[int]]:
         self._answer("list", limit)
-        return {topic: list(range(len(heads))) for topic, heads in self.topics.items()}
+        return {
+            topic: list(range(len(heads))) for topic, heads in self.topics.items() if topic not in self.hidden
+        }
 
     def topic_ids(self, topics: Any, limit: Limit) -> dict[str, str]:
         self._answer("ids", limit)
         return {topic: self.ids.get(topic, f"id-{topic}") for topic in topics}
+
+    def unknown(self, topics: Any, limit: Limit) -> set[str]:
+        self._answer("unknown", limit)
+        return {topic for topic in topics if topic not in self.topics and topic not in self.hidden}
 
     def offsets(self, asked: Any, spec: Any, limit: Limit) -> Offsets:
         self._answer("tails" if spec is EARLIEST else "heads", limit)
@@ -61,6 +71,12 @@ def surveyor(table: Table) -> Surveyor:
     return Surveyor(cast("Brokers", table), REFRESH_MS, TIMEOUT_S, table.clock)
 
 
+def at(mine: Surveyor, table: Table, passed_ms: float) -> Survey:
+    """A look when so much time has passed; the wall clock is wrong."""
+    table.now_s = passed_ms / 1000
+    return mine.survey(WRONG_MS)
+
+
 def looked(survey: Any) -> dict[tuple[str, int], int]:
     """Topic partition: head."""
     return dict(
@@ -81,9 +97,30 @@ def test_a_look_brings_heads_tails_and_ids() -> None:
     assert (survey.at_ms, survey.complete, survey.error) == (1_000, True, "")
 
 
-def test_a_cluster_without_topics_is_complete() -> None:
-    survey = surveyor(Table()).survey(0)
-    assert (looked(survey), survey.complete, survey.error) == ({}, True, "")
+def test_an_empty_list_of_topics_was_taken_for_the_truth() -> None:
+    table = Table({"a": [10, 20]})
+    mine = surveyor(table)
+    mine.survey(0)
+    table.hidden = {"a"}
+    survey = mine.survey(0)
+    assert (looked(survey), survey.complete) == ({("a", 0): 10, ("a", 1): 20}, False)
+    empty = surveyor(Table()).survey(0)
+    assert (looked(empty), empty.complete) == ({}, False)
+    assert "right to describe topics" in empty.error
+
+
+def test_a_topic_that_is_hidden_is_not_gone_and_one_that_is_unknown_is() -> None:
+    table = Table({"a": [1], "b": [2], "c": [3]})
+    mine = surveyor(table)
+    mine.survey(0)
+    table.hidden = {"b"}
+    del table.topics["c"]
+    for _ in range(2):
+        survey = mine.survey(0)
+        assert (looked(survey), survey.complete, survey.gone) == ({("a", 0): 1}, True, ("c",))
+    # it is not asked for for ever
+    assert at(mine, table, REFRESH_MS).gone == ("c",)
+    assert at(mine, table, 3 * REFRESH_MS).gone == ()
 
 
 def test_topics_are_listed_as_often_as_it_is_cheap() -> None:
@@ -91,11 +128,11 @@ def test_topics_are_listed_as_often_as_it_is_cheap() -> None:
     mine = surveyor(table)
     mine.survey(0)
     # two questions of 10 ms each
-    due_ms = round(20 / LISTING_SHARE)
+    due_ms = 20 + 20 / LISTING_SHARE
     table.topics["b"] = [7]
-    before = mine.survey(due_ms - 1)
+    before = at(mine, table, due_ms - 1)
     assert (looked(before), before.complete) == ({("a", 0): 1}, False)
-    after = mine.survey(due_ms)
+    after = at(mine, table, due_ms + 1)
     assert (looked(after), after.complete) == ({("a", 0): 1, ("b", 0): 7}, True)
 
 
@@ -104,12 +141,13 @@ def test_topics_are_listed_after_the_refresh_time_however_dear_it_is() -> None:
     mine = surveyor(table)
     # each of 1.2 s: 2.4 / 0.05 = 48 s
     assert mine.survey(0).complete
-    assert not mine.survey(47_999).complete
-    assert mine.survey(48_000).complete
+    assert not at(mine, table, 2_400 + 47_999).complete
+    assert at(mine, table, 2_400 + 48_001).complete
+    table.now_s = 0
     slow = Surveyor(cast("Brokers", table), 10_000, TIMEOUT_S, table.clock)
     slow.survey(0)
-    assert not slow.survey(9_999).complete
-    assert slow.survey(10_000).complete
+    assert not at(slow, table, 2_400 + 9_999).complete
+    assert at(slow, table, 2_400 + 10_001).complete
 
 
 def test_a_list_from_before_says_nothing_of_missing_topics() -> None:
@@ -118,8 +156,8 @@ def test_a_list_from_before_says_nothing_of_missing_topics() -> None:
     older, newer = surveyor(table), surveyor(table)
     older.survey(0)
     table.topics["b"] = [2]
-    assert newer.survey(1_000).complete
-    late = older.survey(2_000)
+    assert at(newer, table, 1_000).complete
+    late = at(older, table, 2_000)
     assert (looked(late), late.complete) == ({("a", 0): 1}, False)
 
 

@@ -33,7 +33,8 @@ def frames_of(
         np.arange(len(records)),
         OBSERVED,
     )
-    batch = framed(decode(raw, accept.get("accepts", lambda _: True)), per_key, 5, 9, len(records))
+    decoded = decode(raw, accept.get("accepts", lambda _: True))
+    batch = framed(decoded, per_key, len(records), consumer="burrow", after_ms=5, before_ms=9)
     assert batch.schema.names == ["bucket", "kind", "payload"]
     found: dict[tuple[int, str], list[bytes]] = defaultdict(list)
     for row in batch.to_pylist():

@@ -15,7 +15,7 @@ from warren.demo.groups import CAST, CLEAR_RISE, Actor, Plan, Protocol, creep, f
 from warren.demo.topics import TOPICS, Topic, backlog, bursts
 from warren.evaluator.rules import digest, judge
 from warren.evaluator.status import Status
-from warren.storage.heads import Heads, bracket, head_at, lag_at, lowest, sample_into
+from warren.storage.heads import Heads, bracket, certain, head_at, head_before, lag_at, look_into, lowest
 from warren.storage.windows import Commits, Windows, place_into
 
 if TYPE_CHECKING:
@@ -119,22 +119,25 @@ def verdicts(
     while asked < SECONDS:
         sampled = asked + rng.uniform(0.0, 2.0)
         seen = np.array([partition.at(sampled) for partition in growth])
-        sample_into(heads, rows, seen, ms(sampled + rng.uniform(-0.01, 0.01)), REFRESH_MS)
+        at_ms = ms(sampled + rng.uniform(-0.01, 0.01))
+        look_into(heads, rows, seen, at_ms=at_ms, steady_ms=at_ms, refresh_ms=REFRESH_MS)
         fresh = [bisect.bisect_right(one, asked, key=lambda commit: commit.at) for one in commits]
         read = [(row, at) for row in rows.tolist() for at in range(placed[row], fresh[row])]
         row = np.array([row for row, _ in read], dtype=np.int64)
         offset = np.array([commits[row][at].offset for row, at in read], dtype=np.int64)
         timestamp = np.array([ms(commits[row][at].at) for row, at in read], dtype=np.int64)
         order = np.array([at for _, at in read], dtype=np.int64)
-        lag = lag_at(head_at(heads, row, bracket(timestamp, ms(last_asked), ms(asked))), offset)
-        place_into(windows, Commits(row, offset, timestamp, timestamp, lag, order), 0)
+        span = ms(last_asked), ms(asked)
+        lag = lag_at(head_at(heads, row, bracket(timestamp, *span)), offset)
+        floor = lag_at(head_before(heads, row, certain(timestamp, *span)), offset)
+        place_into(windows, Commits(row, offset, timestamp, timestamp, lag, floor, order), 0)
         placed, last_asked = fresh, asked
         now = sampled + rng.uniform(0.1, 1.5)
         verdict = judge(
             digest(windows, 0),
             heads.newest_offset,
-            lowest(heads),
-            ms(now),
+            lowest(heads, REFRESH_MS),
+            ms(asked),
             intervals=INTERVALS,
             allowed_lag=0,
             minimum_complete=0.0,

@@ -83,7 +83,8 @@ def placed(offsets: list[int], lags: list[int]) -> Windows:
     """A window of commits that came a minute apart."""
     order = np.arange(len(offsets))
     times = T + order * MINUTE_MS
-    commits = Commits(np.zeros_like(order), np.array(offsets), times, times, np.array(lags), order)
+    lag = np.array(lags)
+    commits = Commits(np.zeros_like(order), np.array(offsets), times, times, lag, lag, order)
     return place(Windows.empty(1, 10), commits, 0)[0]
 
 
@@ -117,7 +118,8 @@ def test_example_1_can_become_a_warning_after_six_more_commits() -> None:
     for more in range(1, 7):
         at = np.array([9 + more])
         times = T + at * MINUTE_MS
-        commit = Commits(np.array([0]), np.array([100 + more * 10]), times, times, np.array([5]), at)
+        lag = np.array([5])
+        commit = Commits(np.array([0]), np.array([100 + more * 10]), times, times, lag, lag, at)
         windows, _ = place(windows, commit, 0)
         statuses.append(Status(judged(windows, 600 + more * 60).status[0]))
 

@@ -177,6 +177,8 @@ def _details(topics: dict[str, Any]) -> dict[str, tuple[PartitionDetail, ...]]:
                 owner=window["owner"],
                 client_id=window["client_id"],
                 current_lag=window["current-lag"],
+                # Burrow has none
+                floors=(None,) * len(window["offsets"]),
             )
             for window in windows
         )

@@ -22,6 +22,7 @@ class MemorySnapshot:
     name: str = "local"
     number: int = 1
     taken_at_ms: int = 0
+    as_of_ms: int = 0
     # group: verdict
     statuses: Mapping[str, GroupStatus] = field(default_factory=dict)
     # group: topic: windows by partition

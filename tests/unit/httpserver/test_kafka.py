@@ -30,7 +30,7 @@ def partition(topic: str, number: int, lag: int, status: Status = Status.OK) -> 
 
 
 def snapshot_with(*groups: str, cluster: str = "local", lag: int = 3) -> MemorySnapshot:
-    window = PartitionDetail((Entry(5, 1_000, 2_000, None),), "/host", "client", lag)
+    window = PartitionDetail((Entry(5, 1_000, 2_000, None),), "/host", "client", lag, (None,))
     return MemorySnapshot(
         name=cluster,
         statuses={group: group_status(cluster, group, partition("t/x", 0, lag)) for group in groups},

@@ -105,6 +105,7 @@ class Snapshot:
     name: str = "local"
     number: int = 1
     taken_at_ms: int = NOW
+    as_of_ms: int = NOW
 
     def groups(self) -> list[str]:
         return sorted(self.held)

@@ -17,7 +17,7 @@ INTERVALS = 3
 HEAD = 100
 # Burrow was asked some seconds after the records were written
 ASKED_MS = NOW_MS + 3_000
-WINDOW = WindowSettings(INTERVALS, 0, 604_800_000, 10_000)
+WINDOW = WindowSettings(INTERVALS, 0, 604_800_000, 10_000, 60_000)
 
 # Burrow's answer after one good commit of 40 on partition 0, and to a group that it does not know
 ONE_COMMIT: dict[str, Any] = PROBES["key-v1"].burrow["lag"]
@@ -66,7 +66,7 @@ def view() -> ClusterView:
     pipeline = Pipeline(WINDOW)
     pipeline.trigger(look(heads, NOW_MS), now_ms=NOW_MS)
     batch = records(given, per_key=INTERVALS, observed_at=NOW_MS, before_ms=NOW_MS)
-    return pipeline.trigger(look(heads, NOW_MS), batch, now_ms=ASKED_MS)
+    return pipeline.trigger(look(heads, NOW_MS, as_of_ms=ASKED_MS), batch, now_ms=ASKED_MS)
 
 
 def verdict(view: ClusterView, group: str) -> dict[str, Any]:

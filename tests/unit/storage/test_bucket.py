@@ -15,7 +15,9 @@ from warren.storage.bucket import Bucket, CommitsSeen, Graves, HeadsSeen, Window
 from warren.storage.request import Request
 from warren.storage.windows import EMPTY, UNKNOWN
 
-SETTINGS = WindowSettings(intervals=4, min_distance_ms=0, expire_ms=100_000, refresh_ms=1_000)
+SETTINGS = WindowSettings(
+    intervals=4, min_distance_ms=0, expire_ms=100_000, refresh_ms=1_000, topic_refresh_ms=60_000
+)
 NOW = 1_000_000
 
 
@@ -25,6 +27,7 @@ def heads(
     *,
     complete: bool = True,
     ids: dict[str, str] | None = None,
+    gone: tuple[str, ...] = (),
 ) -> HeadsSeen:
     return HeadsSeen(
         pa.array([topic for topic, _ in places], pa.string()),
@@ -33,7 +36,10 @@ def heads(
         np.array(list(places.values()), dtype=np.int64),
         np.zeros(len(places), dtype=np.int64),
         at_ms,
+        at_ms,
+        at_ms,
         complete,
+        gone,
     )
 
 
@@ -59,8 +65,10 @@ def commits(*given: Commit, after_ms: int = 0, before_ms: int = NOW) -> CommitsS
         column("offset"),
         column("timestamp"),
         column("timestamp"),
+        column("timestamp"),
         column("order"),
         column("deleted", np.bool_),
+        "burrow",
         after_ms,
         before_ms,
     )
@@ -132,10 +140,77 @@ def test_a_clock_that_is_wrong_moves_the_head_by_one_trigger_at_most(bucket: Buc
     assert shown(bucket)["a", "orders", 0][-1] == (150, 30)
 
 
-def test_a_topic_partition_that_is_gone_takes_its_windows_along(bucket: Bucket) -> None:
-    bucket.see_heads(heads({("clicks", 1): 12}, NOW + 1))
+def test_a_topic_that_the_brokers_call_unknown_takes_its_windows_along(bucket: Bucket) -> None:
+    bucket.see_heads(heads({("clicks", 1): 12}, NOW + 1, gone=("orders",)))
+    assert ("a", "orders", 0) in shown(bucket), "one broker may not know it yet"
+    bucket.see_heads(heads({("clicks", 1): 12}, NOW + 2, gone=("orders",)))
     assert set(shown(bucket)) == {("a", "clicks", 1)}
     assert bucket.topic.to_pylist() == ["clicks"]
+
+
+def test_a_topic_that_is_missing_for_longer_than_topic_refresh_takes_its_windows_along(
+    bucket: Bucket,
+) -> None:
+    missing_ms = SETTINGS.topic_refresh_ms
+    for since_ms, there in ((1, True), (2, True), (1 + missing_ms, True), (2 + missing_ms, False)):
+        bucket.see_heads(heads({("clicks", 1): 12}, NOW + since_ms))
+        assert (("a", "orders", 0) in shown(bucket)) == there
+
+
+def test_one_list_without_a_topic_deleted_its_windows_for_good(bucket: Bucket) -> None:
+    before = shown(bucket)
+    everything = {("orders", 0): 100, ("orders", 3): 50, ("clicks", 1): 10}
+    # however long, as long as it is one list at a time
+    for step in range(1, 6):
+        bucket.see_heads(heads({("clicks", 1): 10}, NOW + step * 10 * SETTINGS.topic_refresh_ms))
+        bucket.see_heads(heads(everything, NOW + step * 10 * SETTINGS.topic_refresh_ms + 1))
+    assert shown(bucket) == before
+
+
+def test_a_broker_whose_clock_was_ahead_held_the_window_until_that_time_came(bucket: Bucket) -> None:
+    hour = 3_600_000
+    window = ("a", "orders", 0)
+    for step in range(6):
+        now = NOW + step * 1_000
+        wrong = 3 * hour if 2 <= step < 4 else 0
+        seen = commits(
+            Commit("a", "orders", 0, 91 + step, 10 + step, timestamp=now + wrong),
+            after_ms=now - 1_000,
+            before_ms=now,
+        )
+        bucket.see_commits(seen, now, True)
+    # what was made at the wrong time is gone, what came before and after stands
+    assert [offset for offset, _ in shown(bucket)[window]] == [91, 92, 95, 96]
+    assert bucket.windows.timestamp[0].tolist() == [NOW, NOW + 1_000, NOW + 4_000, NOW + 5_000]
+
+
+@pytest.mark.parametrize("hours", [3, -3])
+def test_a_clock_of_ours_that_is_wrong_takes_no_entry_away(bucket: Bucket, hours: int) -> None:
+    wrong = hours * 3_600_000
+    for step in range(4):
+        now = NOW + 1_000 + step * 1_000
+        seen = commits(
+            Commit("a", "orders", 0, 91 + step, 10 + step, timestamp=now),
+            after_ms=now - 1_000 + wrong,
+            before_ms=now + wrong,
+        )
+        bucket.see_commits(seen, NOW, True)
+    assert [offset for offset, _ in shown(bucket)["a", "orders", 0]] == [91, 92, 93, 94]
+
+
+def test_floor_and_lag_are_the_bounds_that_the_looks_give(bucket: Bucket) -> None:
+    for at_ms, head in ((NOW + 1_000, 120), (NOW + 2_000, 140)):
+        places = {("orders", 0): head, ("orders", 3): 50, ("clicks", 1): 10}
+        bucket.see_heads(heads(places, at_ms))
+    seen = commits(
+        Commit("a", "orders", 0, 110, 5, timestamp=NOW + 1_500),
+        Commit("b", "orders", 0, 110, 6, timestamp=NOW + 500),
+        after_ms=NOW + 100,
+        before_ms=NOW + 2_000,
+    )
+    bucket.see_commits(seen, NOW, True)
+    assert bucket.windows.lag[:, -1].tolist() == [20, 0, 0]
+    assert bucket.windows.floor[:, -1].tolist() == [10, 0, 0]
 
 
 def test_nothing_goes_when_the_brokers_could_not_be_asked(bucket: Bucket) -> None:

@@ -18,6 +18,7 @@ from warren.kafka.groups import (
 )
 from warren.storage.owners import Owner, OwnerBook, read_report
 
+NOW = 1_700_000_000_000
 ALICE = ClassicMember("m-1", "client-1", "/10.0.0.1", {"orders": (0, 1)})
 BOB = ClassicMember("m-2", "client-2", "/10.0.0.2", {"orders": (2,)})
 
@@ -40,7 +41,7 @@ def owners(*records: GroupRecord, group: str = "g") -> set[tuple[str, int, str, 
 
 
 def _again(book: OwnerBook, record: GroupRecord) -> bytes:
-    book.see([record])
+    book.see([record], NOW)
     return book.save()
 
 
@@ -112,7 +113,7 @@ def test_owners(records: list[GroupRecord], expected: set[tuple[str, int, str, s
 
 def test_a_report_names_groups_that_own_nothing_any_more() -> None:
     book = OwnerBook()
-    seen = book.see([classic(1, ALICE), ClassicGroup("h", 2, "consumer", (BOB,))])
+    seen = book.see([classic(1, ALICE), ClassicGroup("h", 2, "consumer", (BOB,))], NOW)
     assert seen == {"g", "h"}
     assert book.forget(["g", "nobody"]) == {"g"}
     assert read_report(book.report(["g", "h"])) == {
@@ -124,15 +125,15 @@ def test_a_report_names_groups_that_own_nothing_any_more() -> None:
 def test_what_is_remembered_of_members_that_left_is_bounded() -> None:
     book = OwnerBook()
     for number in range(25_000):
-        book.see([MemberDeleted("g", number, f"m-{number}")])
+        book.see([MemberDeleted("g", number, f"m-{number}")], NOW)
     assert len(book.groups["g"].newest) <= 10_000
     assert "member m-24999" in book.groups["g"].newest
 
 
 def test_what_is_remembered_of_groups_that_were_deleted_is_bounded() -> None:
     book = OwnerBook()
-    book.see([classic(5, ALICE)])
-    book.see([GroupDeleted(f"console-{number}", number, CLASSIC) for number in range(25_000)])
+    book.see([classic(5, ALICE)], NOW)
+    book.see([GroupDeleted(f"console-{number}", number, CLASSIC) for number in range(25_000)], NOW)
     assert len(book.groups) <= 10_001
     assert "console-24999" in book.groups
     assert book.groups["g"].members

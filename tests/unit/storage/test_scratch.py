@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 
 import pytest
 
-from warren.storage import scratch
+from warren.storage.scratch import Scratch
+
+A, B = uuid.uuid4().hex, uuid.uuid4().hex
 
 
 @pytest.fixture
@@ -15,30 +18,48 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "warren"
 
 
-def test_what_is_kept_is_found_under_its_token_only(place: Path) -> None:
-    scratch.keep("a", (b"places", b"windows"), "")
-    found = scratch.find("a")
+@pytest.fixture
+def scratch() -> Scratch:
+    return Scratch("production")
+
+
+def test_what_is_kept_is_found_under_its_token_and_bucket_only(place: Path, scratch: Scratch) -> None:
+    scratch.keep(7, A, (b"places", b"windows"))
+    found = scratch.find(7, A)
     assert found is not None
     assert [part.to_pybytes() for part in found] == [b"places", b"windows"]
-    assert scratch.find("b") is None
+    assert scratch.find(7, B) is None
+    assert scratch.find(8, A) is None
+    assert Scratch("staging").find(7, A) is None
 
 
-def test_a_new_state_takes_the_place_of_the_old_one(place: Path) -> None:
-    scratch.keep("a", (b"1", b"2"), "")
-    scratch.keep("b", (b"3", b""), "a")
-    assert [path.name for path in place.iterdir()] == ["b"]
+def test_triggers_that_failed_left_files_behind_for_ever(place: Path, scratch: Scratch) -> None:
+    for _ in range(5):
+        scratch.keep(7, uuid.uuid4().hex, (b"1", b"2"))
+    assert [path.name for path in place.iterdir()] == ["production-7"]
 
 
-def test_a_file_that_is_gone_while_it_is_in_use_can_still_be_read(place: Path) -> None:
-    scratch.keep("a", (b"1" * 10_000, b"2"), "")
-    found = scratch.find("a")
-    scratch.keep("b", (b"3", b"4"), "a")
+def test_a_file_that_is_written_over_while_it_is_in_use_can_still_be_read(
+    place: Path, scratch: Scratch
+) -> None:
+    scratch.keep(7, A, (b"1" * 10_000, b"2"))
+    found = scratch.find(7, A)
+    scratch.keep(7, B, (b"3", b"4"))
     assert found is not None
     assert found[0].to_pybytes() == b"1" * 10_000
 
 
-def test_a_disk_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("left", [b"", A.encode()[:9], A.encode()])
+def test_a_file_that_a_power_cut_left_short_is_not_taken(place: Path, scratch: Scratch, left: bytes) -> None:
+    place.mkdir()
+    (place / "production-7").write_bytes(left)
+    assert scratch.find(7, A) is None
+
+
+def test_a_disk_that_cannot_be_written_is_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scratch: Scratch
+) -> None:
     (tmp_path / "file").write_text("not a directory")
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path / "file"))
-    scratch.keep("a", (b"1", b"2"), "")
-    assert scratch.find("a") is None
+    scratch.keep(7, A, (b"1", b"2"))
+    assert scratch.find(7, A) is None

@@ -14,15 +14,15 @@ from warren.storage.windows import (
     Commits,
     Windows,
     expired,
-    forget,
+    forget_after,
     forget_into,
     place,
     place_into,
     survivors,
 )
 
-# offset, timestamp, observed at, lag, order
-Row = tuple[int, int, int, int, int]
+# offset, timestamp, observed at, lag, floor, order
+Row = tuple[int, int, int, int, int, int]
 
 
 def window(entries: list[Row], intervals: int) -> Windows:
@@ -44,7 +44,7 @@ def entries(windows: Windows, row: int = 0) -> list[Row]:
 
 
 def commits(rows: list[Row], row: int = 0) -> Commits:
-    table = np.array(rows, dtype=np.int64).reshape(-1, 5)
+    table = np.array(rows, dtype=np.int64).reshape(-1, 6)
     return Commits(np.full(len(table), row, dtype=np.int64), *table.T.copy())
 
 
@@ -54,7 +54,14 @@ def together(*parts: Commits) -> Commits:
 
 def at(order: int, timestamp: int | None = None) -> Row:
     """A commit that can be told by its order."""
-    return (order * 10, order * 100 if timestamp is None else timestamp, order + 7, order + 3, order)
+    return (
+        order * 10,
+        order * 100 if timestamp is None else timestamp,
+        order + 7,
+        order + 3,
+        order + 1,
+        order,
+    )
 
 
 @dataclass(frozen=True)
@@ -75,8 +82,8 @@ PLACINGS = [
     Placing("more than a window holds", [at(1)], [at(order) for order in range(2, 9)], [at(6), at(7), at(8)]),
     Placing("any input order", [], [at(3), at(1), at(2)], [at(1), at(2), at(3)]),
     Placing("an order that is there is the same commit", [at(1)], [at(1)], [at(1)], changed=False),
-    Placing("what is there stays", [at(1)], [(99, 100, 0, 0, 1), at(2)], [at(1), at(2)]),
-    Placing("an order that comes twice is one commit", [], [at(1), (99, 100, 0, 0, 1)], [at(1)]),
+    Placing("what is there stays", [at(1)], [(99, 100, 0, 0, 0, 1), at(2)], [at(1), at(2)]),
+    Placing("an order that comes twice is one commit", [], [at(1), (99, 100, 0, 0, 0, 1)], [at(1)]),
     Placing("a late commit finds its place", [at(1), at(3)], [at(2)], [at(1), at(2), at(3)]),
     Placing("a late commit pushes the oldest out", [at(1), at(3), at(4)], [at(2)], [at(2), at(3), at(4)]),
     Placing("older than a full window", [at(2), at(3), at(4)], [at(1)], [at(2), at(3), at(4)], changed=False),
@@ -88,7 +95,7 @@ PLACINGS = [
         "a near commit takes the slot and keeps the time",
         [at(1, 1000)],
         [at(2, 2999)],
-        [(20, 1000, 9, 5, 2)],
+        [(20, 1000, 9, 5, 3, 2)],
         min_distance_ms=2000,
     ),
     Placing(
@@ -102,27 +109,27 @@ PLACINGS = [
         "slots advance even when every commit is near the one before",
         [],
         [at(1, 1000), at(2, 2000), at(3, 3000), at(4, 4000), at(5, 5000)],
-        [(20, 1000, 9, 5, 2), (40, 3000, 11, 7, 4), at(5, 5000)],
+        [(20, 1000, 9, 5, 3, 2), (40, 3000, 11, 7, 5, 4), at(5, 5000)],
         min_distance_ms=2000,
     ),
     Placing(
         "near commits of one batch join the entry that is there",
         [at(1, 1000), at(2, 5000)],
         [at(3, 5500), at(4, 6000)],
-        [at(1, 1000), (40, 5000, 11, 7, 4)],
+        [at(1, 1000), (40, 5000, 11, 7, 5, 4)],
         min_distance_ms=2000,
     ),
     Placing(
         "a clock set back: no commit is earlier than the one before it",
         [at(1, 5000)],
         [at(2, 4000), at(3, 4500), at(4, 5000)],
-        [(30, 5000, 10, 6, 3), at(4, 5000)],
+        [(30, 5000, 10, 6, 4, 3), at(4, 5000)],
     ),
     Placing(
         "a late near commit joins the entry before it",
         [at(1, 1000), at(3, 9000)],
         [at(2, 1500)],
-        [(20, 1000, 9, 5, 2), at(3, 9000)],
+        [(20, 1000, 9, 5, 3, 2), at(3, 9000)],
         min_distance_ms=2000,
     ),
     Placing(
@@ -136,14 +143,14 @@ PLACINGS = [
         "a late near commit in a full window keeps the oldest one's time",
         [at(1, 1000), at(3, 9000), at(4, 12000)],
         [at(2, 1500)],
-        [(20, 1000, 9, 5, 2), at(3, 9000), at(4, 12000)],
+        [(20, 1000, 9, 5, 3, 2), at(3, 9000), at(4, 12000)],
         min_distance_ms=2000,
     ),
     Placing(
         "a lag may be unknown",
         [at(1)],
-        [(20, 200, 9, UNKNOWN, 2)],
-        [at(1), (20, 200, 9, UNKNOWN, 2)],
+        [(20, 200, 9, UNKNOWN, UNKNOWN, 2)],
+        [at(1), (20, 200, 9, UNKNOWN, UNKNOWN, 2)],
     ),
 ]
 
@@ -186,7 +193,7 @@ def test_place_into_reports_only_changed_rows_in_order() -> None:
 
 
 def test_place_with_orders_too_far_apart_for_one_sort_key() -> None:
-    far = (70, 9000, 1, 0, 2**62)
+    far = (70, 9000, 1, 0, 0, 2**62)
     arriving = together(commits([far, at(1)], 3), commits([far], 0))
 
     placed, _ = place(Windows.empty(4, 2), arriving, 0)
@@ -226,12 +233,22 @@ def test_forget(case: Burial) -> None:
     windows = Windows.concat([window(before, 5), window(before, 5)])
     tombstones = np.array(case.tombstones, dtype=np.int64)
 
-    forgotten, changed = forget(windows, np.ones_like(tombstones), tombstones)
+    changed = forget_into(windows, np.ones_like(tombstones), tombstones)
 
-    assert entries(forgotten, 1) == case.after
-    assert entries(forgotten, 0) == before
-    assert changed.tolist() == [False, case.after != before]
-    assert entries(windows, 1) == before, "the windows given were changed"
+    assert entries(windows, 1) == case.after
+    assert entries(windows, 0) == before
+    assert changed.tolist() == [1] * (case.after != before)
+
+
+def test_entries_after_a_limit_are_forgotten_and_the_rest_stays_right_aligned() -> None:
+    windows = Windows.concat([window([at(1), at(2), at(4)], 5) for _ in range(3)])
+    limits = windows.timestamp[:2, -1] - np.array([1, 0])
+
+    changed = forget_after(windows, np.array([0, 1]), limits)
+
+    assert changed.tolist() == [0]
+    assert [entries(windows, row) for row in range(3)] == [[at(1), at(2)], *[[at(1), at(2), at(4)]] * 2]
+    assert (windows.order[0, :3] == EMPTY).all()
 
 
 def test_survivors_are_the_commits_after_their_tombstone() -> None:

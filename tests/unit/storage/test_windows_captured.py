@@ -39,12 +39,14 @@ def history(row: int, case: dict[str, Any]) -> list[tuple[int, ...]]:
         known = lag if commit["order"] > newest else UNKNOWN
         newest = max(newest, commit["order"])
         observed_at = commit["seen_ms"] + STAMPED_LATER_MS.get((case["id"], commit["seen_ms"]), 0)
-        rows.append((row, commit["offset"], commit["timestamp"], observed_at, known, commit["order"]))
+        rows.append(
+            (row, commit["offset"], commit["timestamp"], observed_at, known, UNKNOWN, commit["order"])
+        )
     return rows
 
 
 def arrays(rows: list[tuple[int, ...]]) -> Commits:
-    return Commits(*np.array(rows, dtype=np.int64).reshape(-1, 6).T.copy())
+    return Commits(*np.array(rows, dtype=np.int64).reshape(-1, 7).T.copy())
 
 
 def slots(windows: Windows, row: int) -> list[Slot | None]:

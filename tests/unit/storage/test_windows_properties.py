@@ -22,6 +22,7 @@ class Commit:
     timestamp: int
     observed_at: int
     lag: int
+    floor: int
     order: int
 
 
@@ -31,6 +32,7 @@ class Slot:
     timestamp: int
     observed_at: int
     lag: int
+    floor: int
     order: int
 
 
@@ -43,7 +45,9 @@ def naive(windows: list[list[Slot]], commits: list[Commit], intervals: int, min_
         older = [slot for slot in window if slot.order < commit.order]
         if len(window) == intervals and not older:
             continue
-        slot = Slot(commit.offset, commit.timestamp, commit.observed_at, commit.lag, commit.order)
+        slot = Slot(
+            commit.offset, commit.timestamp, commit.observed_at, commit.lag, commit.floor, commit.order
+        )
         if older and commit.timestamp - older[-1].timestamp < min_distance_ms:
             slot.timestamp = older[-1].timestamp
             window[len(older) - 1] = slot
@@ -81,6 +85,7 @@ def commit_lists(times: st.SearchStrategy[int], most: int = 25) -> st.SearchStra
         timestamp=times,
         observed_at=small,
         lag=st.integers(-1, 9),
+        floor=st.integers(-1, 9),
         order=st.integers(0, 30),
     )
     return st.lists(commit, max_size=most, unique_by=lambda commit: (commit.row, commit.order))
@@ -129,7 +134,7 @@ def test_a_batch_may_be_cut_anywhere_in_its_order(
 
 def in_time(commits: list[Commit]) -> list[Commit]:
     """The same commits with times that grow with their order, as one clock gives them."""
-    return [Commit(c.row, c.offset, c.order * 5, c.observed_at, c.lag, c.order) for c in commits]
+    return [Commit(c.row, c.offset, c.order * 5, c.observed_at, c.lag, c.floor, c.order) for c in commits]
 
 
 @given(

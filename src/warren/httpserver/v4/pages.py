@@ -319,7 +319,8 @@ def _changes(cluster: str, history: History, news: News) -> shapes.Changes:
 
 
 def _snapshot(history: History) -> shapes.Snapshot:
-    return shapes.Snapshot(history.snapshot.number, history.snapshot.taken_at_ms, cursor(history.place))
+    snapshot = history.snapshot
+    return shapes.Snapshot(snapshot.number, snapshot.taken_at_ms, snapshot.as_of_ms, cursor(history.place))
 
 
 def _partition(part: PartitionStatus) -> dict[str, Any]:
@@ -338,8 +339,12 @@ def _partition(part: PartitionStatus) -> dict[str, Any]:
     }
 
 
-def _window(detail: PartitionDetail) -> list[shapes.Commit]:
-    return [commit for entry in detail.offsets if (commit := _commit(entry)) is not None]
+def _window(detail: PartitionDetail) -> list[shapes.WindowCommit]:
+    return [
+        shapes.WindowCommit(entry.offset, entry.timestamp, entry.observed_at, entry.lag, floor)
+        for entry, floor in zip(detail.offsets, detail.floors, strict=True)
+        if entry is not None
+    ]
 
 
 def _commit(entry: Entry | None) -> shapes.Commit | None:

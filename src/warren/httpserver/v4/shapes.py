@@ -41,6 +41,9 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     number: Count
     taken_at: Milliseconds
+    as_of: Annotated[
+        Milliseconds, Meta(description="Groups are judged as of this moment: all commits before it were read")
+    ]
     cursor: Cursor
 
 
@@ -91,6 +94,15 @@ class Commit(msgspec.Struct, frozen=True, rename={"observed_at": "observedAt"}):
     lag: Annotated[Count | None, Meta(description="Null: no head was known when the commit came")]
 
 
+class WindowCommit(Commit, frozen=True):
+    """One entry of a window, with both bounds of its lag."""
+
+    floor: Annotated[
+        Count | None,
+        Meta(description="Behind the head of the last look before the commit: the certain part of the lag"),
+    ]
+
+
 class Partition(msgspec.Struct, frozen=True):
     """The verdict on one partition of a group."""
 
@@ -110,7 +122,7 @@ class Partition(msgspec.Struct, frozen=True):
 class PartitionWindow(Partition, frozen=True):
     """The verdict on one partition of a group, with the whole window."""
 
-    window: Annotated[list[Commit], Meta(description="Oldest first; empty: no commit yet")]
+    window: Annotated[list[WindowCommit], Meta(description="Oldest first; empty: no commit yet")]
 
 
 class GroupDetail(msgspec.Struct, frozen=True):

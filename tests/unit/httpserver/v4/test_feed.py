@@ -24,6 +24,7 @@ class Lines:
     number: int
     lines: tuple[GroupSummary, ...] = ()
     taken_at_ms: int = 0
+    as_of_ms: int = 0
     name: str = "local"
 
     def summaries(self) -> list[GroupSummary]:

@@ -76,7 +76,7 @@ def test_all_groups_in_one_call(app: App, answers: MemoryAnswers) -> None:
     page = got(app, "/v4/clusters/local/groups")
     usual = usual_snapshot()
     assert page["total"] == len(page["groups"]) == len(usual.statuses)
-    assert page["snapshot"] == {"number": 7, "taken_at": 1_700_000_000_000, "cursor": "7"}
+    assert page["snapshot"] == {"number": 7, "taken_at": 1_700_000_000_000, "as_of": 0, "cursor": "7"}
     for line in page["groups"]:
         status = usual.statuses[line["group"]]
         assert line["status"] == status.status.name
