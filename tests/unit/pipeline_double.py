@@ -118,6 +118,7 @@ def look(
     gone: tuple[str, ...] = (),
     requests: bytes | None = None,
     steady_ms: int | None = None,
+    expiry_ms: int | None = None,
     as_of_ms: int | None = None,
 ) -> pa.RecordBatch:
     """What `broker_offsets` gives: topic partition: head; every tail is 0."""
@@ -134,7 +135,8 @@ def look(
     )
     steady_ms = at_ms if steady_ms is None else steady_ms
     as_of_ms = at_ms if as_of_ms is None else as_of_ms
-    return heads_framed(survey, Look(as_of_ms, steady_ms, steady_ms, "", full, requests))
+    expiry_ms = at_ms if expiry_ms is None else expiry_ms
+    return heads_framed(survey, Look(as_of_ms, steady_ms, expiry_ms, "", full, requests))
 
 
 def records(

@@ -229,6 +229,11 @@ class Bucket:
         )
 
     @property
+    def vacant(self) -> bool:
+        """Nothing is known of any topic partition."""
+        return not len(self.partition)
+
+    @property
     def listed(self) -> Mask:
         """Topic partitions that the brokers have told of; others wait for that, with the commits on them."""
         return np.not_equal(self.missing_since_ms, _NEVER_LISTED)
@@ -260,6 +265,7 @@ class Bucket:
         )
         if len(first):
             self._give_lags(first)
+        self._doubt_lags(seen.at_ms)
 
     def _missed(self, there: Mask, seen: HeadsSeen) -> Mask:
         """Note what is missing from a complete list; returns what is gone for good.
@@ -347,11 +353,23 @@ class Bucket:
         self._touch(changed)
 
     def _lags(self, place: Ints, seen: CommitsSeen) -> tuple[Ints, Ints]:
-        """How far each commit was behind: at least, and by our best estimate."""
-        span = seen.after_ms, seen.before_ms
+        """How far each commit was behind: at least, and by our best estimate, UNKNOWN where a clock is wrong."""
+        # a span that ends before it begins: our clock was set back in it
+        set_back = seen.after_ms > seen.before_ms
+        span = 0 if set_back else seen.after_ms, seen.before_ms
         before = heads.head_before(self.heads, place, heads.certain(seen.committed_at, *span))
-        at = heads.head_at(self.heads, place, heads.bracket(seen.committed_at, *span))
-        return heads.lag_at(before, seen.offset), heads.lag_at(at, seen.offset)
+        moment = heads.bracket(seen.committed_at, *span)
+        lag = heads.lag_at(heads.head_at(self.heads, place, moment), seen.offset)
+        wrong = (np.abs(seen.committed_at - moment) > _SKEW_MS) | set_back
+        return heads.lag_at(before, seen.offset), np.where(wrong, UNKNOWN, lag)
+
+    def _doubt_lags(self, at_ms: int) -> None:
+        """Entries that were observed at a time that has not come: our clock was ahead, and their lags are not known."""
+        rows = np.flatnonzero(self.windows.observed_at[:, -1] > at_ms + _SKEW_MS)
+        if len(rows):
+            ahead = self.windows.observed_at[rows] > at_ms + _SKEW_MS
+            self.windows.lag[rows] = np.where(ahead, UNKNOWN, self.windows.lag[rows])
+            self._touch(rows)
 
     def _forget_time_ahead(self, commits: Commits, before_ms: int) -> None:
         """A broker whose clock was ahead and is right again: its entries are of a time that has not come.

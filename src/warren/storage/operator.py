@@ -59,7 +59,11 @@ class WindowOperator(StatefulProcessor):
     def _windows(self, number: int, news: Frames) -> Iterator[tuple[str, bytes]]:
         full = _is_full(news)
         bucket = self._journal.load(number, self._settings)
+        was_vacant = bucket.vacant
         follow(bucket, news, self._watched)
+        if was_vacant and bucket.vacant and not full:
+            # a small cluster leaves most buckets so
+            return
         changes = self._journal.store(number, bucket)
         yield frames.SAMPLES, _samples(bucket)
         if full:

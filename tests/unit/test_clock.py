@@ -1,0 +1,76 @@
+"""The clock of the looks: what counts as passed when the wall clock is set."""
+
+from __future__ import annotations
+
+import pytest
+
+from warren.clock import LookClock, Moment, jump_sentence
+
+SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+NOW = 1_700_000_000_000
+LAST = Moment(NOW - HOUR, 5 * DAY, NOW - HOUR)
+
+
+def looks(clock: LookClock, walls: list[int], step_ms: int = SECOND, monotonic_ms: int = 0) -> list[Moment]:
+    """A look every `step_ms` by the monotonic clock, at these wall times."""
+    return [clock.look(wall, monotonic_ms + number * step_ms) for number, wall in enumerate(walls)]
+
+
+def test_without_jumps_all_clocks_go_on() -> None:
+    first, second = looks(LookClock(None), [NOW, NOW + SECOND])
+    assert first == Moment(NOW, NOW, NOW)
+    assert second == Moment(NOW + SECOND, NOW + SECOND, NOW + SECOND)
+
+
+def test_the_steady_clock_goes_on_where_the_last_process_left_it() -> None:
+    moments = looks(LookClock(LAST), [NOW, NOW + SECOND])
+    assert [moment.steady_ms for moment in moments] == [5 * DAY, 5 * DAY + SECOND]
+
+
+@pytest.mark.parametrize("jump_ms", [8 * DAY, -8 * DAY])
+def test_nothing_expires_because_the_wall_clock_was_set(jump_ms: int) -> None:
+    clock = LookClock(None)
+    walls = [NOW + number * SECOND + (jump_ms if 5 <= number < 25 else 0) for number in range(3_600)]
+    for number, moment in enumerate(looks(clock, walls)):
+        assert moment.expiry_ms == NOW + number * SECOND
+        assert moment.steady_ms == NOW + number * SECOND
+
+
+def test_a_clock_that_is_set_for_good_expires_nothing_at_once() -> None:
+    clock = LookClock(None)
+    before, after = looks(clock, [NOW, NOW + 8 * DAY])
+    assert after.expiry_ms - before.expiry_ms == SECOND
+
+
+def test_a_clock_that_is_wrong_at_boot_expires_nothing() -> None:
+    clock = LookClock(LAST)
+    walls = [NOW + (8 * DAY if number < 20 else 0) + number * SECOND for number in range(300)]
+    assert max(moment.expiry_ms for moment in looks(clock, walls)) < NOW
+
+
+def test_a_downtime_counts_once_the_clock_has_run_evenly_for_ten_minutes() -> None:
+    clock = LookClock(LAST)
+    moments = looks(clock, [NOW + number * SECOND for number in range(602)])
+    assert moments[599].expiry_ms == LAST.expiry_ms + 599 * SECOND
+    assert moments[600].expiry_ms == NOW + 600 * SECOND
+    assert moments[601].expiry_ms == NOW + 601 * SECOND
+
+
+def test_small_corrections_are_no_jumps() -> None:
+    moments = looks(LookClock(None), [NOW, NOW + 1_500, NOW + 1_600, NOW + 3_500])
+    assert [moment.jumped_ms for moment in moments] == [0] * 4
+
+
+@pytest.mark.parametrize("jump_ms", [3 * HOUR, -3 * HOUR])
+def test_a_jump_is_told_for_a_minute(jump_ms: int) -> None:
+    walls = [NOW + number * SECOND + (jump_ms if number else 0) for number in range(65)]
+    told = [moment.jumped_ms for moment in looks(LookClock(None), walls)]
+    assert told[0] == 0
+    assert set(told[1:62]) == {jump_ms}
+    assert set(told[62:]) == {0}
+
+
+def test_the_sentence_says_which_way_and_how_far() -> None:
+    assert jump_sentence(0) == ""
+    assert "forward by 10800 s" in jump_sentence(3 * HOUR)
+    assert "back by 10800 s" in jump_sentence(-3 * HOUR)
