@@ -541,8 +541,8 @@ def _equal(names: Any, name: str) -> Mask:
 _HEADS: Final = ("look_offset", "look_at_ms", "sample_offset", "sample_at_ms")
 
 
-def save(bucket: Bucket, *, small: bool = False) -> tuple[bytes, bytes]:
-    """The whole bucket: topic partitions, windows."""
+def save(bucket: Bucket) -> tuple[bytes, pa.RecordBatch]:
+    """The whole bucket: topic partitions, and windows, which are large, as they are."""
     places = {
         "topic": bucket.topic,
         "partition": bucket.partition,
@@ -557,7 +557,7 @@ def save(bucket: Bucket, *, small: bool = False) -> tuple[bytes, bytes]:
         "place": bucket.place_of,
     } | {name: _lists(getattr(bucket.windows, name)) for name in FIELDS}
     intervals = {"intervals": str(bucket.settings.intervals)}
-    return frames.pack(places, intervals, small=small), frames.pack(rows, small=small)
+    return frames.pack(places, intervals), pa.record_batch(rows)
 
 
 def load(settings: WindowSettings, places: Payload, rows: Payload) -> Bucket:

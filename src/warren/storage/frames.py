@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # many enough to spread one million windows over the cores of a cluster, few enough to be cheap when idle
-WINDOW_BUCKETS: Final = 64
+WINDOW_BUCKETS: Final = 16
 OWNER_BUCKETS: Final = 4
 
 # kinds of frames on the way in …
@@ -86,6 +86,11 @@ def pack(
     batch = pa.record_batch(dict(columns)) if columns else pa.record_batch({}, schema=pa.schema([]))
     if metadata:
         batch = batch.replace_schema_metadata(metadata)
+    return pack_batch(batch, small=small)
+
+
+def pack_batch(batch: pa.RecordBatch, *, small: bool = False) -> bytes:
+    """As `pack`, of what is a record batch already."""
     sink = pa.BufferOutputStream()
     options = _COMPRESSED if small and batch.nbytes > _WORTH_IT else None
     with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:

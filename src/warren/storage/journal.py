@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warren.errors import WarrenError
 from warren.storage import bucket as core
+from warren.storage import frames
 from warren.storage.bucket import Bucket, WindowSettings
 from warren.storage.scratch import Scratch
 
@@ -50,20 +51,20 @@ class Journal:
 
     def store(self, number: int, bucket: Bucket) -> bytes | None:
         """Write down what changed; returns it, for the readers. None: no window did."""
-        parts = core.save(bucket)
+        places, rows = core.save(bucket)
         changes = core.changes(bucket, full=False)
         turn = _ENTRIES + number % _TURNS
         if not self._token or bucket.touched is None or self._count >= turn:
-            self._base.update(core.save(bucket, small=True))
+            self._base.update((places, frames.pack_batch(rows, small=True)))
             if self._count:
                 self._entries.clear()
             self._count = 0
         else:
-            self._entries.appendValue((parts[0], changes or b""))
+            self._entries.appendValue((places, changes or b""))
             self._count += 1
         token = uuid.uuid4().hex
         self._head.update((STATE_VERSION, token, self._count))
-        self._scratch.keep(number, token, parts)
+        self._scratch.keep(number, token, places, rows)
         return changes
 
     def load_parts(self) -> tuple[bytes, bytes]:

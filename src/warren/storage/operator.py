@@ -61,7 +61,7 @@ class WindowOperator(StatefulProcessor):
         bucket = self._journal.load(number, self._settings)
         was_vacant = bucket.vacant
         follow(bucket, news, self._watched)
-        if was_vacant and bucket.vacant and not full:
+        if was_vacant and bucket.vacant:
             # a small cluster leaves most buckets so
             return
         changes = self._journal.store(number, bucket)

@@ -32,16 +32,17 @@ class Scratch:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def keep(self, number: int, token: str, parts: tuple[bytes, bytes]) -> None:
+    def keep(self, number: int, token: str, places: bytes, rows: pa.RecordBatch) -> None:
         """Write a bucket over what was there of it."""
         path = self._path(number)
         draft = path.with_suffix(".draft")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with draft.open("wb") as file:
-                file.write(token.encode())
-                file.write(len(parts[0]).to_bytes(8, "little"))
-                file.writelines(parts)
+            with pa.OSFile(str(draft), "wb") as file:
+                file.write(token.encode() + len(places).to_bytes(8, "little") + places)
+                # straight from the arrays into the file: they are the most of a trigger's memory
+                with pa.ipc.new_stream(file, rows.schema) as stream:
+                    stream.write_batch(rows)
             draft.rename(path)
         except OSError:
             # a full disk makes the next trigger slower, nothing else
@@ -49,7 +50,7 @@ class Scratch:
                 draft.unlink()
 
     def find(self, number: int, token: str) -> tuple[pa.Buffer, pa.Buffer] | None:
-        """The bucket that was kept under the token, mapped rather than read."""
+        """The bucket that was kept under the token, its two parts mapped rather than read."""
         try:
             with pa.memory_map(str(self._path(number))) as file:
                 whole = file.read_buffer()

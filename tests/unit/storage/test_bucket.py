@@ -92,6 +92,12 @@ def shown(bucket: Bucket) -> dict[tuple[str, str, int], list[tuple[int, int]]]:
     }
 
 
+def again(bucket: Bucket, settings: WindowSettings = SETTINGS) -> Bucket:
+    """The bucket, saved and loaded."""
+    places, rows = core.save(bucket)
+    return core.load(settings, places, frames.pack_batch(rows))
+
+
 @pytest.fixture
 def bucket() -> Bucket:
     """Heads of two topics and one commit of one group on each."""
@@ -287,7 +293,7 @@ def test_a_commit_that_is_too_old_opens_no_window(bucket: Bucket) -> None:
 
 
 def test_what_is_saved_is_what_is_loaded(bucket: Bucket) -> None:
-    loaded = core.load(SETTINGS, *core.save(bucket))
+    loaded = again(bucket)
     assert shown(loaded) == shown(bucket)
     loaded.see_commits(commits(Commit("a", "orders", 0, 99, 30), Commit("c", "clicks", 1, 1, 31)), NOW, True)
     bucket.see_commits(commits(Commit("a", "orders", 0, 99, 30), Commit("c", "clicks", 1, 1, 31)), NOW, True)
@@ -302,7 +308,7 @@ def test_windows_of_another_length_are_fitted(intervals: int, expected: list[tup
     bucket = Bucket.empty(SETTINGS)
     bucket.see_heads(heads({("orders", 0): 100}))
     bucket.see_commits(commits(*(Commit("a", "orders", 0, each, each) for each in range(1, 5))), NOW, True)
-    loaded = core.load(replace(SETTINGS, intervals=intervals), *core.save(bucket))
+    loaded = again(bucket, replace(SETTINGS, intervals=intervals))
     assert shown(loaded)["a", "orders", 0] == expected
     assert loaded.windows.intervals == loaded.heads.intervals == intervals
 
@@ -324,7 +330,7 @@ class TestReport:
         return {row: (group, topic, offsets) for row, group, topic, offsets in rows}
 
     def loaded(self, bucket: Bucket) -> Bucket:
-        return core.load(SETTINGS, *core.save(bucket))
+        return again(bucket)
 
     def test_nothing_changed(self, bucket: Bucket) -> None:
         assert core.changes(self.loaded(bucket), full=False) is None
