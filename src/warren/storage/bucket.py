@@ -360,8 +360,9 @@ class Bucket:
         before = heads.head_before(self.heads, place, heads.certain(seen.committed_at, *span))
         moment = heads.bracket(seen.committed_at, *span)
         lag = heads.lag_at(heads.head_at(self.heads, place, moment), seen.offset)
-        wrong = (np.abs(seen.committed_at - moment) > _SKEW_MS) | set_back
-        return heads.lag_at(before, seen.offset), np.where(wrong, UNKNOWN, lag)
+        # of what was read late nobody knows when it came, so it is taken at its word
+        wrong = (np.abs(seen.committed_at - moment) > _SKEW_MS) & (seen.after_ms > 0)
+        return heads.lag_at(before, seen.offset), np.where(wrong | set_back, UNKNOWN, lag)
 
     def _doubt_lags(self, at_ms: int) -> None:
         """Entries that were observed at a time that has not come: our clock was ahead, and their lags are not known."""

@@ -16,16 +16,16 @@ from warren.storage import frames
 topics = st.text(min_size=1, max_size=30).filter(lambda name: name.isprintable())
 
 
-# a state row lives in its bucket for as long as the checkpoint: these numbers may never change
+# a state row lives in its bucket for as long as the checkpoint: these numbers change with STATE_VERSION alone
 @pytest.mark.parametrize(
     ("topic", "partition", "bucket"),
-    [("orders", 0, 31), ("orders", 1, 18), ("orders", 49, 52), ("größe", 3, 11), ("", 0, 0)],
+    [("orders", 0, 15), ("orders", 1, 2), ("orders", 49, 4), ("größe", 3, 11), ("", 0, 0)],
 )
 def test_a_topic_partition_has_its_bucket_for_ever(topic: str, partition: int, bucket: int) -> None:
     assert int(frames.bucket_of(pa.array([topic]), np.array([partition]))[0]) == bucket
 
 
-@pytest.mark.parametrize(("group", "bucket"), [("billing", 66), ("größe", 65), ("", 64)])
+@pytest.mark.parametrize(("group", "bucket"), [("billing", 18), ("größe", 17), ("", 16)])
 def test_a_group_has_its_bucket_for_ever(group: str, bucket: int) -> None:
     assert frames.owner_bucket_of(group) == bucket
 
@@ -67,7 +67,7 @@ def test_a_group_is_among_the_buckets_of_owners(group: str) -> None:
 def test_partitions_of_a_topic_spread() -> None:
     buckets = frames.bucket_of(pa.array(["orders"] * 256), np.arange(256))
     counts = np.bincount(buckets, minlength=frames.WINDOW_BUCKETS)
-    assert counts.max() <= 12
+    assert counts.max() <= 2 * 256 / frames.WINDOW_BUCKETS
 
 
 @given(
