@@ -121,7 +121,7 @@ def look(
     expiry_ms: int | None = None,
     as_of_ms: int | None = None,
 ) -> pa.RecordBatch:
-    """What `broker_offsets` gives: topic partition: head; every tail is 0."""
+    """What a look at the brokers gives: topic partition: head; every tail is 0."""
     survey = Survey(
         pa.array([topic for topic, _ in heads], pa.string()),
         np.array([partition for _, partition in heads], dtype=np.int32),
@@ -147,8 +147,9 @@ def records(
     observed_at: int = NOW,
     after_ms: int = 0,
     before_ms: int = NOW + 60_000,
+    consumer: str = "kafka",
 ) -> pa.RecordBatch:
-    """What `consumer_offsets` gives for raw records (key and value)."""
+    """What a consumer module gives for raw records (key and value)."""
     raw = RawRecords(
         pa.array([key for key, _ in given], pa.binary()),
         pa.array([value for _, value in given], pa.binary()),

@@ -1,9 +1,9 @@
-"""A look at the brokers as frames: what the tasks of `broker_offsets` do."""
+"""A look at the brokers as frames: what tasks do for a cluster."""
 
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 SURVEY_TIMEOUT_S: Final = 5.0
 
 
-@lru_cache(maxsize=8)
+@cache
 def kept_surveyor(client: tuple[tuple[str, Property], ...], topic_refresh_ms: int) -> Surveyor:
-    """The surveyor of a cluster, kept between triggers in the worker process that Spark reuses."""
+    """The surveyor of a cluster, kept between triggers in the worker process that Spark reuses.
+
+    As many as are configured: settings do not change while Spark runs.
+    """
     return Surveyor(Brokers(dict(client)), topic_refresh_ms, SURVEY_TIMEOUT_S)
 
 
@@ -55,9 +58,18 @@ def framed(survey: Survey, look: Look) -> pa.RecordBatch:
         payload = frames.pack(dict(zip(share.schema.names, share.columns, strict=True)), metadata)
         found.append((number, frames.HEADS, payload))
     # what concerns the look as a whole is said once
-    errors = [error for error in (look.clock_error, survey.error) if error]
-    taken = LookTaken(look.as_of_ms, "; ".join(errors))
-    found.append((frames.WINDOW_BUCKETS, frames.LOOK, msgspec.json.encode(taken)))
+    found.append((frames.WINDOW_BUCKETS, frames.LOOK, msgspec.json.encode(_taken(survey, look))))
     if look.requests is not None:
         found += [(number, frames.REQUESTS, look.requests) for number in everywhere]
     return frames.rows(found)
+
+
+def _taken(survey: Survey, look: Look) -> LookTaken:
+    errors = [error for error in (look.clock_error, look.error, survey.error) if error]
+    return LookTaken(
+        look.as_of_ms,
+        "; ".join(errors),
+        caught_up=look.caught_up and not survey.error,
+        blind=look.blind or bool(survey.error),
+        left=look.left,
+    )

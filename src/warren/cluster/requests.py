@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
+import structlog
 
+from warren.clock import now_ms
 from warren.storage.request import Request
+
+log = structlog.get_logger("warren.cluster")
 
 
 class Requests:
@@ -22,9 +27,7 @@ class Requests:
         """Write a request down; the next trigger takes it."""
         self._directory.mkdir(parents=True, exist_ok=True)
         number = self.newest(at_least=self._last_taken()) + 1
-        draft = self._directory / f"{number}.draft"
-        draft.write_bytes(msgspec.json.encode(request))
-        draft.rename(self._directory / f"{number}.json")
+        self._write(f"{number}.json", msgspec.json.encode(request))
 
     def newest(self, at_least: int) -> int:
         """The number of the newest request."""
@@ -32,11 +35,8 @@ class Requests:
 
     def between(self, after: int, upto: int) -> bytes | None:
         """The requests numbered so, as JSON; None when there are none."""
-        found = [
-            msgspec.json.decode((self._directory / f"{number}.json").read_bytes(), type=Request)
-            for number in sorted(self._numbers())
-            if after < number <= upto
-        ]
+        asked = [self._read(number) for number in sorted(self._numbers()) if after < number <= upto]
+        found = [request for request in asked if request is not None]
         return msgspec.json.encode(found) if found else None
 
     def forget(self, upto: int) -> None:
@@ -44,13 +44,44 @@ class Requests:
         done = [number for number in self._numbers() if number <= upto]
         if done:
             # numbers go on upwards when all files are gone
-            (self._directory / "taken").write_text(str(upto))
+            self._write("taken", str(upto).encode())
         for number in done:
             (self._directory / f"{number}.json").unlink(missing_ok=True)
 
     def _numbers(self) -> list[int]:
-        return [int(path.stem) for path in self._directory.glob("*.json")]
+        return [int(path.stem) for path in self._directory.glob("*.json") if path.stem.isdecimal()]
+
+    def _read(self, number: int) -> Request | None:
+        """One request; one that cannot be read, as a power cut may leave it, is removed and never stops a trigger."""
+        path = self._directory / f"{number}.json"
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=Request)
+        except (OSError, msgspec.DecodeError) as error:
+            log.warning("request cannot be read and is dropped", file=str(path), error=str(error))
+            path.unlink(missing_ok=True)
+            return None
 
     def _last_taken(self) -> int:
         taken = self._directory / "taken"
-        return int(taken.read_text()) if taken.exists() else 0
+        try:
+            return int(taken.read_text())
+        except FileNotFoundError:
+            return 0
+        except (OSError, ValueError) as error:
+            log.warning("number of the last request cannot be read", file=str(taken), error=str(error))
+            # above all that were ever given, or the pipeline would take the next one for one that is done
+            return now_ms() // 1000
+
+    def _write(self, name: str, content: bytes) -> None:
+        """All of it or nothing, also when the power goes."""
+        draft = self._directory / f"{name}.draft"
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(self._directory / name)
+        directory = os.open(self._directory, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Final, Self
+
+# said of a topic that the brokers do not know
+NOT_THERE: Final = "its offsets topic is not there (yet): no group has committed, or `offsets-topic` is wrong"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class Position:
     live: bool = False
     # records still to be read after this position
     left: int = 0
-    # why nothing could be planned; empty when all is well
+    # what is wrong: the topic is not there, or nothing could be planned; empty when all is well
     error: str = ""
     # the topic's id when it was last looked at; "" where the brokers have none
     topic_id: str = ""
@@ -36,6 +39,14 @@ class Position:
     grown: bool = False
     # records that the trigger which ends here reads
     reads: int = 0
+    # everything that was written before this moment of our clock has been read; 0: not even the first time
+    as_of_ms: int = 0
+    # by partition: while there is more than a trigger reads, the end that was there at `goal_ms`. When it is reached
+    # `as_of_ms` moves on, also where there is always more
+    goal: tuple[int, ...] = ()
+    goal_ms: int = 0
+    # the brokers did not answer: nothing was planned
+    silent: bool = False
 
     def to_offset(self) -> dict[str, Any]:
         """As Spark wants it: short, since Spark runs regular expressions over it."""
@@ -52,11 +63,15 @@ class Position:
             "begin": _joined(self.begin),
             "grown": self.grown,
             "reads": self.reads,
+            "as_of": self.as_of_ms,
+            "goal": _joined(self.goal),
+            "goal_at": self.goal_ms,
+            "silent": self.silent,
         }
 
     def without_news(self, error: str) -> Position:
         """Nothing could be planned: the position stays, and what is read next may have come any time since."""
-        return replace(self, live=False, error=error, begin=(), reads=0)
+        return replace(self, live=False, error=error, silent=True, begin=(), reads=0)
 
     @classmethod
     def from_offset(cls, offset: Mapping[str, Any]) -> Self:
@@ -74,12 +89,16 @@ class Position:
             _split(offset["begin"]),
             offset["grown"],
             offset["reads"],
+            offset["as_of"],
+            _split(offset["goal"]),
+            offset["goal_at"],
+            offset["silent"],
         )
 
 
 @dataclass(frozen=True, slots=True)
 class LogEnds:
-    """First and next offset of every partition as the brokers gave them; None: no leader, or no answer."""
+    """By partition: first and next offset as the brokers gave them; None: no leader, or no answer."""
 
     start: tuple[int | None, ...]
     end: tuple[int | None, ...]
@@ -112,10 +131,11 @@ def first_position(ends: LogEnds, start_latest: bool, backfill: bool) -> Positio
         live=start_latest,
         topic_id=ends.topic_id,
         begin=nexts,
+        as_of_ms=ends.asked_ms if start_latest else 0,
     )
 
 
-def advance(position: Position, ends: LogEnds, limit: int) -> Position:
+def advance(position: Position, ends: LogEnds, limit: int, *, with_history: bool = True) -> Position:
     """The position after the next trigger, at most `limit` records on; the present comes before history."""
     if position.begin != position.next:
         position = replace(position, begin=())
@@ -130,35 +150,91 @@ def advance(position: Position, ends: LogEnds, limit: int) -> Position:
         for partition, at in enumerate(position.next)
     ]
     taken = _share(pending, limit)
-    history = [end - at for at, end in position.back]
-    back_taken = _share(history, max(limit - sum(taken), 0))
+    older = [end - at for at, end in position.back]
+    back_taken = _share(older, max(limit - sum(taken), 0) if with_history else 0)
     back = tuple((at + count, end) for (at, end), count in zip(position.back, back_taken, strict=True))
-    return replace(
+    known = None not in _filled(ends.end, len(position.next))
+    planned = replace(
         position,
         next=tuple(at + count for at, count in zip(position.next, taken, strict=True)),
         back=back if any(end > at for at, end in back) else (),
         asked_ms=ends.asked_ms,
         at_ms=ends.at_ms,
-        live=taken == pending and None not in ends.end,
-        left=sum(pending) - sum(taken) + sum(history) - sum(back_taken),
-        error="",
+        live=taken == pending and known,
+        left=sum(pending) - sum(taken) + sum(older) - sum(back_taken),
+        error=_wrong_with(ends, len(position.next)),
+        silent=False,
         topic_id=ends.topic_id or position.topic_id,
         reads=sum(taken) + sum(back_taken),
+    )
+    return _read_up_to(planned, ends, known)
+
+
+def _wrong_with(ends: LogEnds, size: int) -> str:
+    """What the ends lack."""
+    if not ends.end:
+        return NOT_THERE
+    silent = _filled(ends.end, max(size, len(ends.end))).count(None)
+    return (
+        f"{silent} of {max(size, len(ends.end))} partitions of its offsets topic have no leader that answers: "
+        "groups are judged as of the last moment at which all of them did"
+        if silent
+        else ""
+    )
+
+
+def has_read(position: Position, ends: LogEnds) -> bool:
+    """Whether everything that was there at these ends has been read, history included."""
+    if position.error or position.back or not ends.end:
+        return False
+    if position.live:
+        return True
+    another = bool(position.topic_id and ends.topic_id and position.topic_id != ends.topic_id)
+    return not another and _reached(position, tuple(end or 0 for end in ends.end)) and None not in ends.end
+
+
+def _read_up_to(position: Position, ends: LogEnds, known: bool) -> Position:
+    """The position with the moment up to which everything has been read."""
+    if not ends.end and position.next:
+        # deleted, or asked of a broker that does not know it yet: commits may be on their way elsewhere
+        return position
+    if position.live:
+        return replace(position, as_of_ms=ends.asked_ms, goal=(), goal_ms=0)
+    if position.goal and _reached(position, position.goal):
+        position = replace(position, as_of_ms=position.goal_ms, goal=(), goal_ms=0)
+    if not position.goal and known:
+        return replace(position, goal=tuple(end or 0 for end in ends.end), goal_ms=ends.asked_ms)
+    return position
+
+
+def _reached(position: Position, ends: Sequence[int]) -> bool:
+    return len(position.next) >= len(ends) and all(
+        at >= end for at, end in zip(position.next, ends, strict=False)
     )
 
 
 def ranges(start: Position, end: Position) -> list[Range]:
     """What a trigger reads between two positions."""
+    return present(start, end) + history(start, end)
+
+
+def present(start: Position, end: Position) -> list[Range]:
+    """Of what a trigger reads, the records that were written since the one before."""
     # partitions that the start does not know yet begin at 0
     begins = end.begin or (start.next + (0,) * len(end.next))[: len(end.next)]
     found = [
         Range(partition, begin, stop, end.shift[partition])
         for partition, (begin, stop) in enumerate(zip(begins, end.next, strict=True))
     ]
+    return [each for each in found if each.end > each.begin]
+
+
+def history(start: Position, end: Position) -> list[Range]:
+    """Of what a trigger reads, the records that were there before the first one."""
     # history was there before anything else, so its orders are its offsets; it is over when the topic is another
     back = () if end.begin and not any(end.begin) else start.back
     back_ends = end.back or tuple((stop, stop) for _, stop in back)
-    found += [
+    found = [
         Range(partition, begin, stop, 0)
         for partition, ((begin, _), (stop, _)) in enumerate(zip(back, back_ends, strict=False))
     ]
@@ -212,7 +288,10 @@ def _made_anew(position: Position, ends: LogEnds) -> Position:
     beyond = _highest_order(position, ends)
     nexts = tuple(0 if new else at for new, at in zip(again, position.next, strict=True))
     shifts = tuple(beyond if new else shift for new, shift in zip(again, position.shift, strict=True))
-    return replace(position, next=nexts, begin=nexts, shift=shifts, back=())
+    if another:
+        # it may have fewer partitions than the old one
+        nexts, shifts = nexts[: len(ends.end)], shifts[: len(ends.end)]
+    return replace(position, next=nexts, begin=nexts, shift=shifts, back=(), goal=())
 
 
 def _cut(position: Position, ends: LogEnds) -> Position:
@@ -226,7 +305,7 @@ def _cut(position: Position, ends: LogEnds) -> Position:
     shifts = tuple(
         shift + at - begin for shift, at, begin in zip(position.shift, position.next, nexts, strict=True)
     )
-    return replace(position, next=nexts, begin=nexts, shift=shifts)
+    return replace(position, next=nexts, begin=nexts, shift=shifts, goal=())
 
 
 def _filled(ends: tuple[int | None, ...], size: int) -> tuple[int | None, ...]:

@@ -1,9 +1,9 @@
-"""Records of a range as frames: what the tasks of `consumer_offsets` do."""
+"""Records of a range as frames: what tasks do for a consumer module."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from warren.consumer.drain import Drain
@@ -28,14 +28,17 @@ def read(settings: OffsetsSettings, hand: Hand) -> Iterator[pa.RecordBatch]:
             decoded,
             settings.per_key,
             len(records),
-            consumer=settings.consumer,
+            consumer=settings.name,
             after_ms=hand.after_ms,
             before_ms=hand.before_ms,
         )
     give_back()
 
 
-@lru_cache(maxsize=8)
+@cache
 def kept_drain(client: tuple[tuple[str, Property], ...], topic: str) -> Drain:
-    """The drain of a topic, kept between triggers in the worker process that Spark reuses."""
+    """The drain of a topic, kept between triggers in the worker process that Spark reuses.
+
+    As many as are configured: settings do not change while Spark runs.
+    """
     return Drain(dict(client), topic)

@@ -1,23 +1,17 @@
-"""Spark data source `consumer_offsets`: the commits of a cluster, from its offsets topic through librdkafka."""
+"""The commits of a cluster, from an offsets topic: how a consumer module's share of a trigger is planned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
-
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from typing import Final
 
 from warren.clock import now_ms
 from warren.consumer import plan
 from warren.consumer.plan import LogEnds, Position, Range
 from warren.kafka.brokers import EARLIEST, LATEST, Brokers, Limit, Topic, UnreachableError
 from warren.kafka.login import Property
-from warren.storage.row import ROW
 from warren.storage.watch import GroupFilter
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 # how long the planner waits for the brokers before it lets the trigger go on without news
 PLAN_TIMEOUT_S: Final = 5.0
@@ -27,8 +21,8 @@ PLAN_TIMEOUT_S: Final = 5.0
 class OffsetsSettings:
     """How to read one offsets topic; travels to the workers, secrets included, and is never printed."""
 
-    # the module's name
-    consumer: str
+    # the consumer module's name
+    name: str
     client: Mapping[str, Property]
     topic: str
     start_latest: bool
@@ -43,81 +37,77 @@ class OffsetsSettings:
     groups: GroupFilter
 
     def __repr__(self) -> str:
-        return f"OffsetsSettings({self.topic})"
+        return f"OffsetsSettings({self.name}: {self.topic})"
 
 
-class ConsumerOffsets(DataSource):
-    """Rows of frames; `settings` is set on a subclass per consumer module, since Spark prints options."""
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """What one task reads of one consumer's topic."""
 
-    settings: OffsetsSettings
-
-    @classmethod
-    def name(cls) -> str:
-        return "consumer_offsets"
-
-    def schema(self) -> str:
-        return ROW
-
-    def streamReader(self, schema: Any) -> OffsetsReader:  # noqa: N802 (Spark's names)
-        return OffsetsReader(self.settings)
-
-
-@dataclass
-class Hand(InputPartition):
-    """What one task reads."""
-
+    consumer: str
     ranges: tuple[Range, ...]
     # our clock: everything in it was written between the two
     after_ms: int
     before_ms: int
 
 
-class OffsetsReader(DataSourceStreamReader):
-    """Plans fixed ranges in Spark's planner process and reads them in tasks: a range read twice gives the same."""
+class OffsetsPlanner:
+    """Plans fixed ranges, in the process that plans a cluster's triggers: a range read twice gives the same."""
 
-    def __init__(self, settings: OffsetsSettings) -> None:
+    def __init__(self, settings: OffsetsSettings, brokers: Brokers) -> None:
         self._settings = settings
-        self._brokers: Brokers | None = None
+        self._brokers = brokers
+        # the first ends that this process got: what is there when it begins
+        self._first: LogEnds | None = None
 
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
+    def advanced(self, start: Position | None) -> Position:
+        """The position after the next trigger; `start` is None for a consumer that was never planned."""
         settings = self._settings
-        return plan.first_position(
-            self._ends(first=True), settings.start_latest, settings.backfill
-        ).to_offset()
-
-    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802 (Spark's names)
-        position = Position.from_offset(start)
+        if start is not None and not start.asked_ms:
+            # its brokers have never answered
+            start = None
         try:
-            ends = self._ends()
+            ends = self._ends(first=start is None)
         except UnreachableError as error:
-            return position.without_news(str(error)).to_offset()
-        return plan.advance(position, ends, self._settings.limit).to_offset()
+            return (start or Position()).without_news(str(error))
+        if self._first is None and ends.end and None not in ends.end:
+            self._first = ends
+        if start is not None:
+            return plan.advance(start, ends, settings.limit)
+        begun = plan.first_position(ends, settings.start_latest, settings.backfill)
+        # history comes from the second trigger on: the first one has no position before it that says where it begins
+        return plan.advance(begun, ends, settings.limit, with_history=False)
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        first, last = Position.from_offset(start), Position.from_offset(end)
-        after_ms = first.asked_ms if first.live else 0
-        hands = plan.dealt(plan.ranges(first, last), self._settings.tasks)
-        return [Hand(hand, after_ms, last.at_ms) for hand in hands]
+    def caught_up(self, position: Position) -> bool:
+        """Whether everything that was there when this process looked first has been read up to here."""
+        return self._first is not None and plan.has_read(position, self._first)
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        # tasks alone need this; Spark's planning processes load the rest of the module in half the time
-        from warren.consumer import reading  # noqa: PLC0415
+    def hands(self, start: Position | None, end: Position, *, together: bool) -> list[Hand]:
+        """What the trigger between two positions reads: for one task together, or a share for each."""
+        start = start or Position()
+        shares = (
+            (plan.present(start, end), start.as_of_ms),
+            # these were written before anything else
+            (plan.history(start, end), 0),
+        )
+        return [
+            Hand(self._settings.name, share, after_ms, end.at_ms)
+            for found, after_ms in shares
+            for share in plan.dealt(found, 1 if together else self._settings.tasks)
+        ]
 
-        yield from reading.read(self._settings, cast("Hand", partition))
-
-    def _ends(self, *, first: bool = False) -> LogEnds:
+    def _ends(self, *, first: bool) -> LogEnds:
         """First and next offset of every partition; a partition without an answer is left for the next trigger."""
-        settings = self._settings
-        if self._brokers is None:
-            self._brokers = Brokers(settings.client)
+        topic_name = self._settings.topic
         limit = Limit(PLAN_TIMEOUT_S)
         asked = now_ms()
-        topic = self._brokers.topic(settings.topic, limit) or Topic("", ())
-        places = [(settings.topic, number) for number in topic.partitions]
+        topic = self._brokers.topic(topic_name, limit) or Topic("", ())
+        # by number: one that is missing in the answer must not shift the others
+        places = [(topic_name, number) for number in range(max(topic.partitions, default=-1) + 1)]
         ends = self._brokers.offsets(places, LATEST, limit)
         if places and not ends:
             raise UnreachableError(
-                f"No broker of {settings.client['bootstrap.servers']} gave an end of {settings.topic}"
+                f"No broker of {self._settings.client['bootstrap.servers']} gave an end of {topic_name}"
             )
         starts = self._brokers.offsets(places, EARLIEST, limit) if first else {}
         return LogEnds(

@@ -17,8 +17,10 @@ from warren.pipeline import planners
 from warren.pipeline.making import Making
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session
+from warren.pipeline.source import SourceSettings
 from warren.snapshot.read_model import Counts, ReadModel, RuleSettings
 from warren.storage.bucket import WindowSettings
+from warren.storage.look import LookTaken
 from warren.storage.memory import return_large
 from warren.storage.request import Request
 from warren.storage.watch import GroupFilter
@@ -124,15 +126,17 @@ class Engine:
     def settle(self) -> None:
         self._making.wait_out()
 
-    def _take(self, cluster: str, batch: int, rows: list[tuple[int, str, bytes]]) -> Counts:
+    def _take(self, cluster: str, batch: int, rows: list[tuple[int, str, bytes]]) -> tuple[Counts, LookTaken]:
         with self._locks[cluster], self._making:
             model = self._models[cluster]
             model.take(rows)
-            self._publish(cluster, model.view(batch, now_ms()))
+            if model.look.as_of_ms:
+                # else there is no moment yet as of which anybody could be judged
+                self._publish(cluster, model.view(batch, now_ms()))
         if self._queries[cluster].planning and sum(each.planning for each in self._queries.values()) == 1:
             # it was the last one that Spark was still planning
             planners.dismiss()
-        return model.counts
+        return model.counts, model.look
 
     def _publish(self, cluster: str, view: ClusterView) -> None:
         with self._changed:
@@ -167,8 +171,7 @@ class Engine:
         )
         return QuerySettings(
             name,
-            HeadsSettings(client, topic_refresh_ms, self._requests(name)),
-            offsets,
+            SourceSettings(HeadsSettings(client, topic_refresh_ms, self._requests(name)), offsets),
             WindowSettings(
                 window.intervals,
                 window.min_distance * _MS,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import re
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,9 +16,10 @@ import structlog
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
-from warren.cluster.source import BrokerOffsets
-from warren.consumer.source import ConsumerOffsets
+from warren.errors import WarrenError
+from warren.pipeline import source
 from warren.pipeline.session import is_gone
+from warren.pipeline.source import ClusterSource
 from warren.storage.operator import WindowOperator
 from warren.storage.row import ROW
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from warren.cluster.source import HeadsSettings
-    from warren.consumer.source import OffsetsSettings
+    from warren.pipeline.source import SourceSettings
     from warren.snapshot.read_model import Counts
     from warren.storage.bucket import WindowSettings
+    from warren.storage.look import LookTaken
 
 log = structlog.get_logger("warren.pipeline")
 
@@ -45,8 +45,7 @@ class QuerySettings:
     """Everything that one cluster's query needs."""
 
     cluster: str
-    heads: HeadsSettings
-    offsets: tuple[OffsetsSettings, ...]
+    source: SourceSettings
     window: WindowSettings
     checkpoint: Path
     trigger_s: float
@@ -57,8 +56,12 @@ class Progress:
     """How a query is doing; replaced as a whole by its thread, read by anybody."""
 
     running: bool = False
-    # nothing is left of what was there when the query was started, or caught up since
+    # everything has been read that was there when the query was started, and the brokers answer
     caught_up: bool = False
+    # the brokers did not answer in the last trigger: groups are judged as of the last moment that was seen
+    blind: bool = False
+    # that moment, by our clock; 0: none yet
+    seen_ms: int = 0
     # records read since this process started, how many a second lately, and how many are still to be read
     records: int = 0
     rate: int = 0
@@ -76,14 +79,6 @@ class Progress:
     phases: dict[str, int] = field(default_factory=dict)
 
 
-def bucketed(commits: list[DataFrame], heads: DataFrame) -> DataFrame:
-    """All that a cluster has to say, as one stream of frames."""
-    frame = heads
-    for each in commits:
-        frame = frame.unionByName(each)
-    return frame
-
-
 def with_windows(frame: DataFrame, operator: WindowOperator) -> DataFrame:
     """The frames that the readers get: windows that changed, heads, owners."""
     return frame.groupBy("bucket").transformWithState(operator, ROW, "Update", "None")
@@ -96,9 +91,9 @@ class ClusterQuery:
         self,
         session: SparkSession,
         settings: QuerySettings,
-        on_batch: Callable[[int, list[tuple[int, str, bytes]]], Counts],
+        on_batch: Callable[[int, list[tuple[int, str, bytes]]], tuple[Counts, LookTaken]],
     ) -> None:
-        """`on_batch` takes a trigger's number and frames and returns the count of records that were read for them."""
+        """`on_batch` takes a trigger's number and frames and returns what was read and how the look went."""
         self._session = session
         self._settings = settings
         self._on_batch = on_batch
@@ -111,8 +106,6 @@ class ClusterQuery:
         self.lost = False
         # when the last trigger's frames were taken
         self._took = time.monotonic()
-        # what the last look at the brokers found wrong
-        self._look_error = ""
         self.progress = Progress()
 
     def start(self) -> None:
@@ -132,9 +125,10 @@ class ClusterQuery:
             began = time.monotonic()
             try:
                 self.planning = True
+                self.progress.caught_up = False
                 self._query = self._started()
                 self._watch(self._query)
-            except (PySparkException, Py4JError, OSError) as error:
+            except (PySparkException, Py4JError, OSError, WarrenError) as error:
                 self._fail(str(error))
             if self._stopping.is_set():
                 break
@@ -155,16 +149,11 @@ class ClusterQuery:
 
     def _started(self) -> StreamingQuery:
         settings, session = self._settings, self._session
-        sources: list[tuple[type[Any], Any, str]] = [(BrokerOffsets, settings.heads, "heads")]
-        sources += [
-            (ConsumerOffsets, each, f"commits_{number}") for number, each in enumerate(settings.offsets)
-        ]
-        # each takes a Python process of Spark's a second: side by side
-        with ThreadPoolExecutor(len(sources)) as pool:
-            heads, *commits = pool.map(lambda each: self._stream(*each), sources)
-        watched = {each.consumer: each.groups for each in settings.offsets}
+        # Spark would refuse offsets of another format with words that help nobody
+        source.planned_last(settings.checkpoint)
+        watched = {each.name: each.groups for each in settings.source.offsets}
         operator = WindowOperator(settings.window, watched, _identifier(settings.cluster))
-        windows = with_windows(bucketed(commits, heads), operator)
+        windows = with_windows(self._stream(), operator)
         writer = (
             windows.writeStream.outputMode("update")
             .queryName(f"warren_{_identifier(settings.cluster)}")
@@ -175,10 +164,14 @@ class ClusterQuery:
         session.sparkContext.setLocalProperty("spark.scheduler.pool", settings.cluster)
         return writer.start()
 
-    def _stream(self, source: type[Any], settings: Any, suffix: str) -> DataFrame:
-        """A stream of a data source that carries its settings in its class: Spark prints options, but not these."""
-        name = f"{source.name()}_{_identifier(self._settings.cluster)}_{suffix}"
-        named = type(source.__name__, (source,), {"settings": settings, "name": classmethod(lambda _: name)})
+    def _stream(self) -> DataFrame:
+        """The cluster's data source, which carries its settings in its class: Spark prints options, but not these."""
+        name = f"{ClusterSource.name()}_{_identifier(self._settings.cluster)}"
+        given: dict[str, Any] = {
+            "settings": self._settings.source,
+            "name": classmethod(lambda _: name),
+        }
+        named = type(ClusterSource.__name__, (ClusterSource,), given)
         self._session.dataSource.register(named)
         return self._session.readStream.format(name).load()
 
@@ -187,8 +180,8 @@ class ClusterQuery:
         # next start would go on after it, without its windows
         table = frame.toArrow()
         rows = zip(*(table.column(name).to_pylist() for name in ("bucket", "kind", "payload")), strict=True)
-        counts = self._on_batch(batch, list(rows))
-        self._look_error = counts.error
+        counts, look = self._on_batch(batch, list(rows))
+        self._tell(look)
         now = time.monotonic()
         self.progress.records += counts.records
         self.progress.denied += counts.denied
@@ -199,6 +192,12 @@ class ClusterQuery:
         self.progress.rate = round(counts.records / max(now - self._took, 0.001))
         self._took = now
         self.planning = False
+
+    def _tell(self, look: LookTaken) -> None:
+        progress = self.progress
+        progress.error, progress.left = look.error, look.left
+        progress.blind, progress.seen_ms = look.blind, look.as_of_ms
+        progress.caught_up = look.caught_up
 
     def _watch(self, query: StreamingQuery) -> None:
         self.progress.running = True
@@ -212,36 +211,21 @@ class ClusterQuery:
     def _note(self, query: StreamingQuery) -> None:
         last = query.lastProgress
         if last is None:
-            self.progress.left = _first_reads(self._settings.checkpoint)
+            if self.planning:
+                # Spark tells of the first trigger only when it is over; its files come and go meanwhile
+                with contextlib.suppress(OSError, WarrenError):
+                    self.progress.left = source.to_read(self._settings.checkpoint)
             return
-        ends = [json.loads(each.endOffset) for each in last.sources if each.endOffset]
-        errors = [end["error"] for end in ends if end.get("error")]
-        if self._look_error and self._look_error not in errors:
-            errors.append(self._look_error)
         progress = self.progress
-        progress.left = sum(end.get("left", 0) for end in ends)
-        progress.caught_up = progress.left == 0
         progress.triggers = last.batchId + 1
         progress.phases = dict(last.durationMs)
         progress.trigger_ms = progress.phases.get("triggerExecution", 0)
-        progress.error = "; ".join(errors)
 
     def _fail(self, reason: str) -> None:
         self.planning = False
         self.progress.running = False
         self.progress.error = said(reason)
         log.error("query failed", cluster=self._settings.cluster, error=self.progress.error, detail=reason)
-
-
-def _first_reads(checkpoint: Path) -> int:
-    """What there is to read while the first trigger is under way: Spark tells of it only when it is over."""
-    planned = [path for path in (checkpoint / "offsets").glob("[0-9]*") if path.name.isdigit()]
-    if not planned:
-        return 0
-    lines = max(planned, key=lambda path: int(path.name)).read_text().splitlines()
-    # a version, Spark's own settings, then an offset for each source
-    ends = [json.loads(line) for line in lines[2:] if line.startswith("{")]
-    return sum(end.get("reads", 0) + end.get("left", 0) for end in ends)
 
 
 def said(reason: str) -> str:

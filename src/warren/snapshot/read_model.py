@@ -41,8 +41,6 @@ class Counts(msgspec.Struct):
     denied: int = 0
     # reason: records
     skipped: dict[str, int] = {}
-    # what the look at the brokers found wrong
-    error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +86,7 @@ class ReadModel:
         self._digest: Digest | None = None
         self._pairs: tuple[Ints, Ints] | None = None
         self.counts = Counts()
-        self.error = ""
-        self._as_of_ms = 0
+        self.look = LookTaken(0, "")
 
     def take(self, rows: Iterable[tuple[int, str, bytes]]) -> None:
         """Take in what a trigger reports."""
@@ -98,8 +95,7 @@ class ReadModel:
         for bucket, kind, payload in sorted(rows, key=lambda row: _RANK[row[1]]):
             match kind:
                 case frames.LOOK:
-                    look = msgspec.json.decode(payload, type=LookTaken)
-                    self._as_of_ms, self.error = look.as_of_ms, look.error
+                    self._take_look(msgspec.json.decode(payload, type=LookTaken))
                 case frames.SAMPLES:
                     self._take_samples(bucket, payload)
                 case frames.WINDOWS:
@@ -111,7 +107,6 @@ class ReadModel:
                     }
                 case frames.SKIPPED:
                     self._count(msgspec.json.decode(payload, type=Counts))
-        self.counts.error = self.error
 
     def hide(self, request: Request) -> None:
         """A wish that the pipeline will carry out: do not show these windows until it has."""
@@ -134,7 +129,7 @@ class ReadModel:
             facts,
             self._head[place],
             self._lowest[place],
-            self._as_of_ms,
+            self.look.as_of_ms,
             intervals=self._rules.intervals,
             allowed_lag=self._rules.allowed_lag,
             minimum_complete=self._rules.minimum_complete,
@@ -144,7 +139,7 @@ class ReadModel:
             self._cluster,
             number,
             now_ms,
-            self._as_of_ms,
+            self.look.as_of_ms,
             structure,
             Places(self._topic, self._partition),
             self._head.copy(),
@@ -160,6 +155,12 @@ class ReadModel:
             self._owners,
             self._topic_names,
         )
+
+    def _take_look(self, look: LookTaken) -> None:
+        if look.blind and self.look.as_of_ms:
+            # nobody is judged for a time that was not seen
+            look = msgspec.structs.replace(look, as_of_ms=self.look.as_of_ms)
+        self.look = look
 
     def _take_samples(self, bucket: int, payload: bytes) -> None:
         """All topic partitions of a bucket; those that it had and does not name any more are gone."""

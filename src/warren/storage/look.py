@@ -12,3 +12,9 @@ class LookTaken(msgspec.Struct, frozen=True):
     as_of_ms: int
     # what was wrong; empty when all is well
     error: str
+    # everything has been read that was there when this process looked first
+    caught_up: bool = False
+    # brokers did not answer
+    blind: bool = False
+    # records that are still to be read
+    left: int = 0

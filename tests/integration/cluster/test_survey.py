@@ -17,8 +17,8 @@ from tests.processes import eventually
 from warren.clock import now_ms
 from warren.cluster.survey import Survey, Surveyor
 from warren.consumer.drain import Drain
-from warren.consumer.plan import Range
-from warren.consumer.source import OffsetsReader, OffsetsSettings
+from warren.consumer.plan import Position, Range
+from warren.consumer.source import OffsetsPlanner, OffsetsSettings
 from warren.demo.broker import HOST, Broker
 from warren.demo.ports import free_port
 from warren.kafka.brokers import Brokers
@@ -142,13 +142,17 @@ def test_a_partition_without_leader_waits_and_holds_nobody_up(pair: Pair) -> Non
     hands.fill("survey-led", 2, 1)
     hands.fill("survey-moved", 3)
     assert look() == ([1, 2], [3])
-    led, moved = (reader(first, topic) for topic in ("survey-led", "survey-moved"))
-    starts = led.initialOffset(), moved.initialOffset()
-    assert led.latestOffset(starts[0], None)["next"] == "1,2"
+    led, moved = (planner(first, topic) for topic in ("survey-led", "survey-moved"))
+    starts = Position((0, 0), (0, 0), asked_ms=1), Position((0,), (0,), asked_ms=1)
+    assert led.advanced(starts[0]).next == (1, 2)
+    assert led.advanced(starts[0]).live
 
     second.kill()
     # a leader that is silent, and not known to be dead yet, has no end: its partition stays where it was
-    assert led.latestOffset(starts[0], None)["next"] in {"1,0", "0,0"}
+    silent = led.advanced(starts[0])
+    assert silent.next in {(1, 0), (0, 0)}
+    # nor is anybody judged for what may be in it
+    assert (silent.as_of_ms, bool(silent.error)) == (0, True)
     # the other partitions go on, and the one with a second replica has another leader
     assert eventually(lambda: look() == ([1, UNKNOWN], [3]), 60)
     began = time.monotonic()
@@ -157,19 +161,20 @@ def test_a_partition_without_leader_waits_and_holds_nobody_up(pair: Pair) -> Non
     hands.fill("survey-moved", 4)
     assert eventually(lambda: look() == ([1, UNKNOWN], [7]), 30)
     # planning leaves the one without leader where it was, once the client has heard of the death
-    assert eventually(lambda: led.latestOffset(starts[0], None)["next"] == "1,0", 60)
-    assert eventually(lambda: moved.latestOffset(starts[1], None)["next"] == "7", 60)
+    assert eventually(lambda: led.advanced(starts[0]).next == (1, 0), 60)
+    assert eventually(lambda: moved.advanced(starts[1]).next == (7,), 60)
     assert count(first, Range(0, 0, 7, 0), "survey-moved") == 7
 
     second.start()
     assert eventually(lambda: look() == ([1, 2], [7]), 60)
-    assert eventually(lambda: led.latestOffset(starts[0], None)["next"] == "1,2", 30)
+    assert eventually(lambda: led.advanced(starts[0]).next == (1, 2), 30)
     assert count(first, Range(1, 0, 2, 0), "survey-led") == 2
 
 
-def reader(broker: Broker, topic: str) -> OffsetsReader:
+def planner(broker: Broker, topic: str) -> OffsetsPlanner:
     client = client_of(broker)
-    return OffsetsReader(OffsetsSettings("c", client, topic, False, False, 1_000, 2, 5, GroupFilter()))
+    settings = OffsetsSettings("mine", client, topic, False, False, 1_000, 2, 5, GroupFilter())
+    return OffsetsPlanner(settings, Brokers(client))
 
 
 def count(broker: Broker, each: Range, topic: str) -> int:

@@ -20,7 +20,6 @@ from tests.processes import eventually
 
 from warren.demo.broker import Broker
 from warren.pipeline.engine import Engine
-from warren.snapshot.view import ClusterView
 
 DATA, HISTORY, LISTS = "catch-data", "catch-history", "catch-lists"
 RECORDS, LIMIT = 900, 100
@@ -63,16 +62,19 @@ def engine(broker: Broker, hands: Hands, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_history_is_read_in_bounded_steps_with_the_progress_shown(engine: Engine) -> None:
-    seen: list[tuple[int, int, bool]] = []
+    seen: list[tuple[int, int, bool]] = [(0, 0, False)]
 
-    def note(view: ClusterView) -> bool:
+    def note() -> bool:
         progress = engine.progress("bounded")
-        seen.append((progress.records, progress.left, progress.caught_up))
-        return offsets(view, GROUP, DATA)[-1:] == [RECORDS - 101]
+        if progress.records > seen[-1][0]:
+            seen.append((progress.records, progress.left, engine.snapshot("bounded") is not None))
+        return progress.caught_up
 
-    view = await_view(engine, "bounded", note)
-    # eight steps at least were needed, each seen as a view of its own
+    assert eventually(note, 240)
+    view = await_view(engine, "bounded", lambda view: offsets(view, GROUP, DATA)[-1:] == [RECORDS - 101])
+    # eight steps at least were needed
     assert view.number >= RECORDS // LIMIT - 1
+    assert len(seen) >= RECORDS // LIMIT - 1
     steps = [later[0] - earlier[0] for earlier, later in pairwise(seen)]
     # a step is rounded up to whole records of each partition
     assert max(steps) <= LIMIT + 2
@@ -81,9 +83,10 @@ def test_history_is_read_in_bounded_steps_with_the_progress_shown(engine: Engine
     assert eventually(lambda: engine.progress("bounded").caught_up, 30)
     progress = engine.progress("bounded")
     assert (progress.records, progress.left, progress.error) == (RECORDS, 0, "")
-    lefts = [left for _, left, _ in seen]
-    assert lefts == sorted(lefts, reverse=True) or lefts[0] == 0
-    assert not all(caught_up for _, _, caught_up in seen)
+    lefts = [left for _, left, _ in seen[2:]]
+    assert lefts == sorted(lefts, reverse=True)
+    # nobody is judged by a part of the commits: there is no view before all are read
+    assert [shown for _, _, shown in seen[:-1]] == [False] * (len(seen) - 1)
 
 
 def test_from_the_latest_or_from_the_latest_with_history_afterwards(engine: Engine, hands: Hands) -> None:

@@ -66,7 +66,11 @@ def test_a_topic_that_is_not_there_yet_is_not_made_by_asking(scene: Scene) -> No
     assert LIFE not in view.topics()
     assert LIFE not in scene.hands.admin.list_topics(timeout=10).topics
     progress = scene.engine.progress(C)
-    assert (progress.error, progress.restarts) == ("", 0)
+    assert progress.restarts == 0
+    # what is not there has not been read, and says so
+    assert not progress.caught_up
+    assert not scene.engine.ready()
+    assert eventually(lambda: f"consumer {LIFE}: its offsets topic is not there" in progress.error, 10)
 
 
 def test_the_topic_comes_grows_goes_and_comes_again(scene: Scene) -> None:
@@ -97,7 +101,7 @@ def test_the_topic_comes_grows_goes_and_comes_again(scene: Scene) -> None:
     view = await_view(engine, C, partial(has, "mover", [1, 2, 3, 4, 5]))
     view = await_view(engine, C, partial(has, "stayer", [1, 2, 3]))
     progress = engine.progress(C)
-    assert (progress.error, progress.restarts) == ("", 0)
+    assert eventually(lambda: (progress.error, progress.caught_up, progress.restarts) == ("", True, 0), 10)
 
 
 def test_transactions_leave_gaps_that_are_no_commits(scene: Scene) -> None:
@@ -120,6 +124,9 @@ def test_a_broker_that_is_killed_and_comes_back(scene: Scene) -> None:
     before = await_view(engine, C, partial(has, group, [97]))
     broker.kill()
     assert eventually(lambda: "does not answer" in engine.progress(C).error, 60)
+    progress = engine.progress(C)
+    assert (progress.blind, progress.caught_up, engine.ready()) == (True, False, False)
+    seen_ms = progress.seen_ms
     # what was known is still shown
     view = later(engine, C, 1)
     assert windows(view, group) == windows(before, group)
@@ -130,4 +137,5 @@ def test_a_broker_that_is_killed_and_comes_back(scene: Scene) -> None:
     hands.write(CUT, [commit(group, DATA, 98), commit(group, DATA, 99)])
     await_view(engine, C, partial(has, group, [97, 98, 99]))
     assert eventually(lambda: engine.progress(C).error == "", 30)
-    assert engine.progress(C).restarts == 0
+    assert (progress.blind, progress.caught_up, progress.restarts) == (False, True, 0)
+    assert progress.seen_ms > seen_ms

@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warren.consumer.plan import LogEnds, Position, Range, advance, dealt, first_position, ranges
+from warren.consumer.plan import (
+    NOT_THERE,
+    LogEnds,
+    Position,
+    Range,
+    advance,
+    dealt,
+    first_position,
+    has_read,
+    ranges,
+)
 
 
 def ends(*end: int | None, start: tuple[int | None, ...] | None = None, at: int = 1_000) -> LogEnds:
@@ -150,6 +160,7 @@ def test_hands_share_the_work(sizes: list[tuple[int, int]], tasks: int) -> None:
         Position(),
         Position((1, 2), (0, 0), (), 5, 6, True, 7, "why, indeed"),
         Position((1, 2), (0, 9), ((0, 4), (3, 3)), topic_id="one", begin=(0, 1), grown=True),
+        Position((1,), (0,), reads=3, as_of_ms=5, goal=(7, 8), goal_ms=6, silent=True),
     ],
 )
 def test_a_position_survives_its_text(position: Position) -> None:
@@ -163,6 +174,12 @@ class TestTopicsThatChange:
         assert ranges(start, end) == [Range(0, 0, 300, 300), Range(1, 0, 50, 300), Range(2, 0, 2, 600)]
         later = advance(end, replace(ends(301, 50, 2), topic_id="new"), limit=1_000)
         assert ranges(end, later)[0] == Range(0, 300, 301, later.shift[0])
+
+    def test_a_topic_made_anew_may_have_fewer_partitions(self) -> None:
+        start = Position((100, 50, 9), (0, 0, 0), topic_id="old")
+        end = advance(start, replace(ends(3, 4), topic_id="new"), limit=1_000)
+        assert ranges(start, end) == [Range(0, 0, 3, 100), Range(1, 0, 4, 100)]
+        assert (end.next, end.live, end.error) == ((3, 4), True, "")
 
     def test_history_of_a_topic_made_anew_is_not_read_from_the_new_one(self) -> None:
         start = Position((100,), (0,), ((0, 90),), topic_id="old")
@@ -204,3 +221,90 @@ class TestTopicsThatChange:
 def _evened_of(position: Position) -> tuple[tuple[int, ...], tuple[int, ...]]:
     following = advance(position, ends(60, 60, 10), limit=1_000)
     return following.next, following.shift
+
+
+class TestTheMomentUpToWhichEverythingIsRead:
+    """Nobody is judged for commits that were not read yet."""
+
+    def test_it_is_the_one_at_which_the_ends_were_asked_for(self) -> None:
+        end = advance(Position((0, 5), (0, 0)), ends(10, 5, at=1_000), limit=100)
+        assert end.as_of_ms == 990
+
+    def test_it_stays_while_there_is_more_to_read(self) -> None:
+        start = Position((0, 0), (0, 0), as_of_ms=7)
+        middle = advance(start, ends(60, 0, at=1_000), limit=50)
+        assert middle.as_of_ms == 7
+        assert advance(middle, ends(60, 0, at=2_000), limit=50).as_of_ms == 1_990
+
+    def test_it_moves_on_where_there_is_always_more(self) -> None:
+        position, seen = Position((0,), (0,)), []
+        for step in range(1, 7):
+            position = advance(position, ends(step * 60 + 100, at=step * 1_000), limit=50)
+            seen.append(position.as_of_ms)
+        # what was there at 0.99 s is read in the fourth step
+        assert seen == [0, 0, 0, 990, 990, 990]
+        assert position.goal_ms == 3_990
+
+    def test_it_stays_while_brokers_or_a_leader_are_silent(self) -> None:
+        start = advance(Position((3, 5), (0, 0)), ends(3, 5, at=1_000), limit=100)
+        silent = start.without_news("no answer")
+        assert (silent.as_of_ms, silent.silent) == (990, True)
+        partly = advance(silent, ends(None, 5, at=2_000), limit=100)
+        assert (partly.as_of_ms, partly.silent) == (990, False)
+        assert "1 of 2 partitions" in partly.error
+        missing = advance(silent, ends(3, at=2_000), limit=100)
+        assert (missing.as_of_ms, missing.next) == (990, (3, 5))
+        assert "1 of 2 partitions" in missing.error
+
+    def test_of_a_topic_that_was_never_there_nothing_is_unread(self) -> None:
+        first = first_position(ends(), start_latest=False, backfill=False)
+        end = advance(first, ends(at=1_000), limit=100)
+        assert (end.as_of_ms, end.error) == (990, NOT_THERE)
+
+    def test_a_topic_that_is_gone_may_be_one_that_a_new_broker_does_not_know_yet(self) -> None:
+        start = advance(Position((3,), (0,)), ends(3, at=1_000), limit=100)
+        end = advance(start, ends(at=2_000), limit=100)
+        assert (end.as_of_ms, end.live, end.error) == (990, False, NOT_THERE)
+
+    def test_what_is_read_next_was_written_after_it(self) -> None:
+        start = advance(Position((0,), (0,)), ends(3, at=1_000), limit=100).without_news("no answer")
+        assert start.as_of_ms == 990
+
+
+class TestHasRead:
+    def test_up_to_the_ends_or_to_the_present(self) -> None:
+        first = ends(10, 5)
+        assert not has_read(Position((9, 5), (0, 0)), first)
+        assert has_read(Position((10, 6), (0, 0)), first)
+        # a topic made anew since is shorter
+        assert has_read(Position((1, 1), (0, 0), live=True), first)
+        assert not has_read(Position((10, 6), (0, 0), topic_id="new"), replace(first, topic_id="old"))
+
+    def test_history_belongs_to_it(self) -> None:
+        assert not has_read(Position((10,), (0,), ((0, 4),), live=True), ends(10))
+
+    @pytest.mark.parametrize("error", ["no answer", NOT_THERE])
+    def test_not_while_something_is_wrong(self, error: str) -> None:
+        assert not has_read(Position((10,), (0,), live=True, error=error), ends(10))
+
+    def test_an_offsets_topic_that_is_not_there_yet_is_not_caught_up(self) -> None:
+        first = first_position(ends(), start_latest=True, backfill=False)
+        assert not has_read(advance(first, ends(), limit=10), ends())
+
+
+def test_a_partition_that_is_missing_in_an_answer_shifts_no_other() -> None:
+    start = Position((3, 5, 7), (0, 0, 0))
+    end = advance(start, ends(4, None, 9), limit=100)
+    assert ranges(start, end) == [Range(0, 3, 4, 0), Range(2, 7, 9, 0)]
+    end = advance(start, ends(4, 6), limit=100)
+    assert ranges(start, end) == [Range(0, 3, 4, 0), Range(1, 5, 6, 0)]
+    assert end.next == (4, 6, 7)
+
+
+def test_the_first_trigger_of_a_consumer_leaves_history_for_later() -> None:
+    begun = first_position(ends(5, 9, start=(2, 0)), start_latest=True, backfill=True)
+    first = advance(begun, ends(5, 9), limit=100, with_history=False)
+    # nobody knows a position before it
+    assert ranges(Position(), first) == []
+    second = advance(first, ends(5, 9), limit=100)
+    assert ranges(first, second) == [Range(0, 2, 5, 0), Range(1, 0, 9, 0)]

@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 
 from warren.cluster.source import HeadsSettings
 from warren.pipeline.query import ClusterQuery, QuerySettings
+from warren.pipeline.source import SourceSettings
 from warren.storage.bucket import WindowSettings
 
 
@@ -24,8 +25,7 @@ class CutOff:
 def test_a_trigger_that_is_cut_off_is_never_called_done(stopping: bool) -> None:
     settings = QuerySettings(
         "c",
-        HeadsSettings({"bootstrap.servers": "nowhere"}, 1, Path()),
-        (),
+        SourceSettings(HeadsSettings({"bootstrap.servers": "nowhere"}, 1, Path()), ()),
         WindowSettings(1, 0, 1, 1, 1),
         Path(),
         1.0,

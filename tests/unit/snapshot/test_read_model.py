@@ -122,7 +122,21 @@ def test_a_restart_without_any_broker_has_it_too(pipeline: Pipeline) -> None:
     pipeline.restart()
     after = pipeline.trigger(look({}, full=True, complete=False))
     assert after.groups() == ["fast", "slow"]
-    assert pipeline.model.error == "no answer"
+    assert pipeline.model.look.error == "no answer"
+
+
+def test_while_the_brokers_do_not_answer_nobody_is_judged_for_the_time_since(pipeline: Pipeline) -> None:
+    before = pipeline.trigger(look(HEADS))
+    # of heads alone the planner knows nothing: the moment of the commits goes on
+    blind = pipeline.trigger(look({}, NOW + 600_000, complete=False), now_ms=NOW + 600_000)
+    assert (blind.as_of_ms, blind.taken_at_ms) == (before.as_of_ms, NOW + 600_000)
+    assert [blind.group(name) for name in blind.groups()] == [before.group(name) for name in before.groups()]
+    assert pipeline.model.look.blind
+    seen = pipeline.trigger(look(HEADS, NOW + 600_000), now_ms=NOW + 600_000)
+    assert seen.as_of_ms == NOW + 600_000
+    assert {
+        status.name for group in seen.groups() if (found := seen.group(group)) for status in [found.status]
+    } == {"OK", "ERR"}
 
 
 def test_deleted_things_go(pipeline: Pipeline) -> None:

@@ -1,0 +1,219 @@
+"""The one Spark data source of a cluster: heads, and the commits of all its consumer modules.
+
+A thin shell over the rooms `cluster` and `consumer`. Its offset has the position of each consumer by name, so that
+consumers come and go while the checkpoint stays.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+from warren.clock import now_ms
+from warren.cluster.source import HeadsSettings, Look, LookPlanner
+from warren.consumer.plan import Position
+from warren.consumer.source import Hand, OffsetsPlanner, OffsetsSettings
+from warren.errors import WarrenError
+from warren.kafka.brokers import Brokers
+from warren.storage.row import ROW
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# raised whenever what is written into Spark's offsets changes
+OFFSET_VERSION: Final = 2
+
+# a task costs some 0.1 s whatever it carries: fewer records than this are read by the one that looks at the brokers
+ONE_TASK_RECORDS: Final = 50_000
+
+
+class OffsetVersionError(WarrenError):
+    """The checkpoint was written by a program that kept its positions in another way."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSettings:
+    """What is read of one cluster; travels to the workers, secrets included, and is never printed."""
+
+    heads: HeadsSettings
+    # of every consumer module
+    offsets: tuple[OffsetsSettings, ...]
+
+
+class ClusterSource(DataSource):
+    """Rows of frames; `settings` is set on a subclass per cluster, since Spark prints options."""
+
+    settings: SourceSettings
+
+    @classmethod
+    def name(cls) -> str:
+        return "cluster"
+
+    def schema(self) -> str:
+        return ROW
+
+    def streamReader(self, schema: Any) -> ClusterReader:  # noqa: N802 (Spark's names)
+        return ClusterReader(self.settings)
+
+
+@dataclass
+class Task(InputPartition):
+    """What one task does."""
+
+    look: Look | None
+    hands: tuple[Hand, ...]
+
+
+class ClusterReader(DataSourceStreamReader):
+    """Plans in a process of Spark's that lives as long as the query; reads in tasks."""
+
+    def __init__(self, settings: SourceSettings) -> None:
+        self._settings = settings
+        # made where they are needed: readers travel to the tasks
+        self._planner: _Planner | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
+        return self._planning().first()
+
+    def latestOffset(self, start: dict[str, Any], limit: Any) -> dict[str, Any]:  # noqa: N802 (Spark's names)
+        return self._planning().advanced(start)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        return list(self._planning().tasks(start, end))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        # tasks alone need this; Spark's planning processes load the rest of the module in half the time
+        from warren.cluster.framing import framed, kept_surveyor  # noqa: PLC0415
+        from warren.consumer.reading import read  # noqa: PLC0415
+
+        task = cast("Task", partition)
+        if task.look is not None:
+            heads = self._settings.heads
+            surveyor = kept_surveyor(tuple(sorted(heads.client.items())), heads.topic_refresh_ms)
+            yield framed(surveyor.survey(now_ms()), task.look)
+        settings = {each.name: each for each in self._settings.offsets}
+        for hand in task.hands:
+            yield from read(settings[hand.consumer], hand)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        self._planning().done(end)
+
+    def _planning(self) -> _Planner:
+        if self._planner is None:
+            self._planner = _Planner(self._settings)
+        return self._planner
+
+
+class _Planner:
+    """The planners of the rooms, and one offset for all of them."""
+
+    def __init__(self, settings: SourceSettings) -> None:
+        self._looks = LookPlanner(settings.heads)
+        # modules that read the same servers share a client
+        brokers: dict[tuple[Any, ...], Brokers] = {}
+        # by consumer module
+        self._consumers: dict[str, OffsetsPlanner] = {}
+        for each in settings.offsets:
+            key = tuple(sorted(each.client.items()))
+            if key not in brokers:
+                brokers[key] = Brokers(each.client)
+            self._consumers[each.name] = OffsetsPlanner(each, brokers[key])
+        self._asking = ThreadPoolExecutor(max(len(self._consumers), 1), "planner")
+
+    def first(self) -> dict[str, Any]:
+        return {"version": OFFSET_VERSION, "look": self._looks.first(), "consumers": {}}
+
+    def advanced(self, start: Mapping[str, Any]) -> dict[str, Any]:
+        """Where the next trigger ends; consumers that are not configured any more are dropped."""
+        before = _positions(start)
+        # side by side: each may have to wait for its brokers
+        asked = {
+            name: self._asking.submit(planner.advanced, before.get(name))
+            for name, planner in self._consumers.items()
+        }
+        after = {name: each.result().to_offset() for name, each in asked.items()}
+        return {"version": OFFSET_VERSION, "look": self._looks.advanced(start["look"]), "consumers": after}
+
+    def tasks(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[Task]:
+        before, after = _positions(start), _positions(end)
+        # a plan from before the start may have consumers that have gone since
+        present = {name: position for name, position in after.items() if name in self._consumers}
+        together = sum(position.reads for position in present.values()) <= ONE_TASK_RECORDS
+        hands = [
+            hand
+            for name, position in present.items()
+            for hand in self._consumers[name].hands(before.get(name), position, together=together)
+        ]
+        look = self._looks.look(
+            start["look"],
+            end["look"],
+            as_of_ms=as_of(present.values()),
+            caught_up=all(
+                name in present and planner.caught_up(present[name])
+                for name, planner in self._consumers.items()
+            ),
+            blind=any(position.silent for position in present.values()),
+            error=_said(present),
+            left=sum(position.left for position in present.values()),
+        )
+        if together:
+            yield Task(look, tuple(hands))
+            return
+        yield Task(look, ())
+        for hand in hands:
+            yield Task(None, (hand,))
+
+    def done(self, end: Mapping[str, Any]) -> None:
+        self._looks.done(end["look"])
+
+
+def as_of(positions: Iterable[Position]) -> int:
+    """The moment up to which everything has been read; 0: there is none yet.
+
+    Consumers whose brokers have never answered have no groups that could be judged.
+    """
+    moments = [position.as_of_ms for position in positions if position.asked_ms]
+    return min(moments, default=0)
+
+
+def to_read(checkpoint: Path) -> int:
+    """Records that were still to be read before the trigger that was planned last."""
+    offset = planned_last(checkpoint)
+    positions = _positions(offset).values() if offset else ()
+    return sum(position.reads + position.left for position in positions)
+
+
+def planned_last(checkpoint: Path) -> dict[str, Any] | None:
+    """The offset that was planned last, None when there is none; OffsetVersionError when it is of another format."""
+    found = [path for path in (checkpoint / "offsets").glob("[0-9]*") if path.name.isdigit()]
+    if not found:
+        return None
+    lines = max(found, key=lambda path: int(path.name)).read_text().splitlines()
+    # a version, Spark's own settings, then an offset for each source
+    try:
+        offsets = [json.loads(line) for line in lines[2:]]
+    except ValueError:
+        offsets = []
+    if [each.get("version") for each in offsets] != [OFFSET_VERSION]:
+        raise OffsetVersionError(
+            f"The checkpoint {checkpoint} has positions in another format than this version of Warren reads: start the "
+            "version that wrote it, or remove the checkpoint directory to begin afresh."
+        )
+    return cast("dict[str, Any]", offsets[0])
+
+
+def _said(positions: Mapping[str, Position]) -> str:
+    """What is wrong, consumer by consumer."""
+    return "; ".join(
+        f"consumer {name}: {position.error}" for name, position in positions.items() if position.error
+    )
+
+
+def _positions(offset: Mapping[str, Any]) -> dict[str, Position]:
+    return {name: Position.from_offset(each) for name, each in offset["consumers"].items()}
