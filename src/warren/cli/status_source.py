@@ -227,7 +227,7 @@ def _chosen(asked: str, known: Sequence[str]) -> str:
 
 def _trouble(health: dict[str, Any]) -> str:
     if health["error"]:
-        return f"does not answer: {health['error']}"
+        return f"does not answer: {health['error']}" if health["blind"] else health["error"]
     if not health["running"]:
         return "its query is not running"
     if not health["caught_up"]:

@@ -17,7 +17,15 @@ class Progress(Protocol):
 
     @property
     def caught_up(self) -> bool:
-        """Whether nothing is left of what was there when the query was started."""
+        """Whether everything has been read that was there when the query was started, and the brokers answer."""
+
+    @property
+    def blind(self) -> bool:
+        """Whether the brokers did not answer in the last trigger."""
+
+    @property
+    def seen_ms(self) -> int:
+        """The moment as of which groups are judged: all that was committed before it has been read; 0: none yet."""
 
     @property
     def records(self) -> int:

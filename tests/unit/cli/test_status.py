@@ -169,7 +169,7 @@ def test_a_cluster_that_catches_up_is_not_ok(
 
 def test_a_cluster_that_does_not_answer(answers: MemoryAnswers, serve: Callable[[Respond], None]) -> None:
     answers.snapshots.clear()
-    answers.queries["local"] = MemoryProgress(caught_up=False, error="no brokers")
+    answers.queries["local"] = MemoryProgress(caught_up=False, blind=True, error="no brokers")
     serve(responding(app_of(answers)))
     result = run()
     assert result.exit_code == 1

@@ -80,6 +80,8 @@ class MemoryProgress:
 
     running: bool = True
     caught_up: bool = True
+    blind: bool = False
+    seen_ms: int = 0
     records: int = 0
     rate: int = 0
     left: int = 0

@@ -153,6 +153,8 @@ class Pages:
             ready=progress.caught_up and latest is not None,
             running=progress.running,
             caught_up=progress.caught_up,
+            blind=progress.blind,
+            seen_at=progress.seen_ms,
             records=progress.records,
             records_per_second=progress.rate,
             left=progress.left,

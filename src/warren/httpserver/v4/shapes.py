@@ -159,7 +159,12 @@ class ClusterHealth(msgspec.Struct, frozen=True):
     cluster: str
     ready: Annotated[bool, Meta(description="There is a snapshot, and it is not of the time of catching up")]
     running: bool
-    caught_up: bool
+    caught_up: Annotated[bool, Meta(description="All that was there at the start has been read")]
+    blind: Annotated[bool, Meta(description="The brokers did not answer in the last trigger")]
+    seen_at: Annotated[
+        Milliseconds,
+        Meta(description="Groups are judged as of this moment: all commits before it are read; 0: none yet"),
+    ]
     records: Annotated[Count, Meta(description="Records read since Warren started")]
     records_per_second: Count
     left: Annotated[Count, Meta(description="Records still to be read")]

@@ -260,9 +260,16 @@ def test_health_says_how_far_the_catching_up_is(answers: MemoryAnswers) -> None:
     app = App(Settings(), answers, MemoryLogLevel(), CollectorRegistry(), host="here")
     answers.is_ready = False
     answers.queries = {
-        "local": MemoryProgress(triggers=9, trigger_ms=120, records=50),
+        "local": MemoryProgress(triggers=9, trigger_ms=120, records=50, seen_ms=1_700_000_000_000),
         "silent": MemoryProgress(
-            running=False, caught_up=False, records=250, left=750, rate=40, restarts=2, error="no brokers"
+            running=False,
+            caught_up=False,
+            blind=True,
+            records=250,
+            left=750,
+            rate=40,
+            restarts=2,
+            error="no brokers",
         ),
     }
     health = got(app, "/v4/health", 503)
@@ -272,6 +279,10 @@ def test_health_says_how_far_the_catching_up_is(answers: MemoryAnswers) -> None:
     assert (silent["read_share"], silent["left"], silent["records"]) == (0.25, 750, 250)
     assert (silent["records_per_second"], silent["restarts"], silent["error"]) == (40, 2, "no brokers")
     assert silent["snapshot"] is None
+    assert [(each["blind"], each["seen_at"]) for each in (local, silent)] == [
+        (False, 1_700_000_000_000),
+        (True, 0),
+    ]
     assert (local["triggers"], local["trigger_ms"], local["read_share"]) == (9, 120, 1)
     assert local["snapshot"]["number"] == 7
     assert local["snapshot"]["age_ms"] > 0
