@@ -31,8 +31,8 @@ class Sample:
     at: float
     # role: bytes. Shared pages are counted in parts, so that the sum is what the machine has less of
     memory: Mapping[str, int]
-    # seconds of all processes so far, those that have ended included
-    cpu_s: float
+    # role: processor seconds so far, those of processes that have ended included
+    cpu_s: Mapping[str, float]
     processes: int
 
     @property
@@ -49,8 +49,8 @@ class Sampler:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._samples: list[Sample] = []
-        # pid and time of birth: seconds that it had used when last seen
-        self._used: dict[tuple[int, float], float] = {}
+        # pid and time of birth: role, and the seconds that it had used when last seen
+        self._used: dict[tuple[int, float], tuple[str, float]] = {}
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -77,11 +77,15 @@ class Sampler:
             try:
                 with process.oneshot():
                     times = process.cpu_times()
-                    self._used[process.pid, process.create_time()] = times.user + times.system
-                    memory[self._role(process)] += _memory(process.pid)
+                    role = self._role(process)
+                    self._used[process.pid, process.create_time()] = role, times.user + times.system
+                    memory[role] += _memory(process.pid)
             except (psutil.NoSuchProcess, psutil.AccessDenied, ProcessLookupError, FileNotFoundError):
                 continue
-        return Sample(time.time(), dict(memory), sum(self._used.values()), len(processes))
+        used: Counter[str] = Counter()
+        for role, seconds in self._used.values():
+            used[role] += seconds  # type: ignore[assignment] # a counter of seconds
+        return Sample(time.time(), dict(memory), dict(used), len(processes))
 
     def _run(self) -> None:
         while (sample := self.look()) is not None:
@@ -97,12 +101,13 @@ class Sampler:
         return WORKERS if _WORKS in process.cmdline() else PLANNERS
 
 
-def cores_used(samples: Sequence[Sample]) -> float:
-    """Processor seconds per second."""
+def cores_used(samples: Sequence[Sample]) -> dict[str, float]:
+    """Role: processor seconds per second."""
     if len(samples) < 2:
-        return 0.0
+        return {}
     first, last = samples[0], samples[-1]
-    return (last.cpu_s - first.cpu_s) / max(last.at - first.at, 1e-9)
+    seconds = max(last.at - first.at, 1e-9)
+    return {role: (last.cpu_s[role] - first.cpu_s.get(role, 0.0)) / seconds for role in sorted(last.cpu_s)}
 
 
 def peak(samples: Sequence[Sample]) -> int:

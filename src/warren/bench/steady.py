@@ -20,6 +20,7 @@ GIB: Final = 2**30
 TRIGGER_P95_S: Final = 1.5
 VISIBLE_P99_S: Final = 4.0
 MEMORY_GIB: Final = 1.6
+CORES: Final = 0.15
 _SAMPLE_S: Final = 1.0
 # snapshots without which nothing can be said, and how much longer to wait for them
 _FEWEST: Final = 3
@@ -66,6 +67,18 @@ def phases(found: dict[str, Any]) -> list[Figure]:
     ]
 
 
+def processor(found: dict[str, Any]) -> list[Figure]:
+    """What a trigger costs, and whom."""
+    triggers = found["trigger_ms"]["count"] / found["seconds"]
+    return [
+        Figure("processor per trigger", found["cores"] / triggers, "s"),
+        *(
+            Figure(f"processor per trigger, {role}", cores / triggers, "s")
+            for role, cores in sorted(found["cores_by_role"].items(), key=lambda item: -item[1])
+        ),
+    ]
+
+
 def _figures(found: dict[str, Any]) -> list[Figure]:
     trigger, visible, memory = found["trigger_ms"], found["visible_ms"], found["memory"]
     return [
@@ -75,7 +88,8 @@ def _figures(found: dict[str, Any]) -> list[Figure]:
         Figure("commit to snapshot p50", visible["p50"] / 1000, "s"),
         Figure("commit to snapshot p99", visible["p99"] / 1000, "s", VISIBLE_P99_S),
         Figure("commits seen, the newest of each window", visible["count"] / found["seconds"], "per s"),
-        Figure("processor", found["cores"], "cores"),
+        Figure("processor", found["cores"], "cores", CORES),
+        *processor(found),
         Figure("memory of all processes, peak", memory["peak"] / GIB, "GiB", MEMORY_GIB),
         Figure("memory with the first replay, peak", memory["peak_since_start"] / GIB, "GiB"),
         *(Figure(f"memory of {role}", size / GIB, "GiB") for role, size in memory["typical"].items()),
@@ -129,9 +143,11 @@ def observed(subject: Child, sampler: Sampler, step: str, seconds: float, tell: 
             f"{found['snapshots']} snapshots, which showed {found['visible_ms'].get('count', 0)} commits: "
             "measure for longer, or on a machine with less to do"
         )
+    cores = cores_used(samples)
     return found | {
         "seconds": end - begin,
-        "cores": cores_used(samples),
+        "cores": sum(cores.values()),
+        "cores_by_role": cores,
         "memory": {"peak": peak(samples), "typical": typical(samples)},
         "processes": max((each.processes for each in samples), default=0),
     }
