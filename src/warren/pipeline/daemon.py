@@ -1,6 +1,7 @@
 """The process that Spark forks Python workers from: it has everything loaded, so that workers start at once.
 
-What is loaded before the fork is in memory once, however many workers there are.
+What is loaded before the fork is in memory once, however many workers there are. Spark has a setting for the module
+and manages the process as it does its own: all of it is Spark's, but what was imported before.
 """
 
 from __future__ import annotations
@@ -10,10 +11,17 @@ from pyspark.daemon import manager
 
 import warren.cluster.framing
 import warren.consumer.reading
+import warren.pipeline.source
 import warren.storage.operator
 
 # for the forks
-LOADED = (pyspark.worker, warren.cluster.framing, warren.consumer.reading, warren.storage.operator)
+LOADED = (
+    pyspark.worker,
+    warren.cluster.framing,
+    warren.consumer.reading,
+    warren.pipeline.source,
+    warren.storage.operator,
+)
 
 if __name__ == "__main__":
     manager()

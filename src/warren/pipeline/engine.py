@@ -13,7 +13,6 @@ from warren.cluster.source import HeadsSettings
 from warren.config.sections import GroupLists, KafkaConsumer
 from warren.consumer.source import OffsetsSettings
 from warren.kafka.client import client_properties
-from warren.pipeline import planners
 from warren.pipeline.making import Making
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session
@@ -133,9 +132,6 @@ class Engine:
             if model.look.as_of_ms:
                 # else there is no moment yet as of which anybody could be judged
                 self._publish(cluster, model.view(batch, now_ms()))
-        if self._queries[cluster].planning and sum(each.planning for each in self._queries.values()) == 1:
-            # it was the last one that Spark was still planning
-            planners.dismiss()
         return model.counts, model.look
 
     def _publish(self, cluster: str, view: ClusterView) -> None:

@@ -100,8 +100,8 @@ class ClusterQuery:
         self._stopping = threading.Event()
         self._query: StreamingQuery | None = None
         self._thread = threading.Thread(target=self._run, name=f"query-{settings.cluster}", daemon=True)
-        # Spark is working out how to run the query: from its start to its first trigger
-        self.planning = False
+        # no trigger has ended since the query was started
+        self._first = False
         # Spark itself is gone: no query can start again in this process
         self.lost = False
         # when the last trigger's frames were taken
@@ -124,7 +124,7 @@ class ClusterQuery:
         while not self._stopping.is_set():
             began = time.monotonic()
             try:
-                self.planning = True
+                self._first = True
                 self.progress.caught_up = False
                 self._query = self._started()
                 self._watch(self._query)
@@ -191,7 +191,7 @@ class ClusterQuery:
             log.info("records skipped", cluster=self._settings.cluster, reasons=counts.skipped)
         self.progress.rate = round(counts.records / max(now - self._took, 0.001))
         self._took = now
-        self.planning = False
+        self._first = False
 
     def _tell(self, look: LookTaken) -> None:
         progress = self.progress
@@ -211,7 +211,7 @@ class ClusterQuery:
     def _note(self, query: StreamingQuery) -> None:
         last = query.lastProgress
         if last is None:
-            if self.planning:
+            if self._first:
                 # Spark tells of the first trigger only when it is over; its files come and go meanwhile
                 with contextlib.suppress(OSError, WarrenError):
                     self.progress.left = source.to_read(self._settings.checkpoint)
@@ -222,7 +222,7 @@ class ClusterQuery:
         progress.trigger_ms = progress.phases.get("triggerExecution", 0)
 
     def _fail(self, reason: str) -> None:
-        self.planning = False
+        self._first = False
         self.progress.running = False
         self.progress.error = said(reason)
         log.error("query failed", cluster=self._settings.cluster, error=self.progress.error, detail=reason)

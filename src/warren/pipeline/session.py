@@ -79,7 +79,10 @@ def spark_session(settings: Spark) -> SparkSession:
 
 
 def quieten() -> None:
-    """What PySpark would tell on the terminal of an end that we asked for stays unsaid."""
+    """What PySpark would tell on the terminal of an end that we asked for stays unsaid.
+
+    Should PySpark change in these places, the words are back and nothing else is different.
+    """
     # a trigger that is cut off is told there with all of Java's stack; why a query ended is ours to say
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     # Java hangs up in the middle of a word when it is stopped
