@@ -131,6 +131,7 @@ def look(
         at_ms,
         complete,
         gone,
+        (),
         "" if complete else "no answer",
     )
     steady_ms = at_ms if steady_ms is None else steady_ms

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # nothing that the brokers do, or do not, holds a trigger up for longer than this
 SURVEY_TIMEOUT_S: Final = 5.0
+# topics that a sentence names
+_NAMED: Final = 5
 
 
 @cache
@@ -65,11 +67,23 @@ def framed(survey: Survey, look: Look) -> pa.RecordBatch:
 
 
 def _taken(survey: Survey, look: Look) -> LookTaken:
-    errors = [error for error in (look.clock_error, look.error, survey.error) if error]
+    errors = [error for error in (look.clock_error, look.error, survey.error, _not_seen(survey)) if error]
     return LookTaken(
         look.as_of_ms,
         "; ".join(errors),
         caught_up=look.caught_up and not survey.error,
         blind=look.blind or bool(survey.error),
         left=look.left,
+    )
+
+
+def _not_seen(survey: Survey) -> str:
+    """What to do about topics that have disappeared from the lists, though the brokers do not call them unknown."""
+    if not survey.hidden:
+        return ""
+    some = ", ".join(survey.hidden[:_NAMED])
+    more = f" and {len(survey.hidden) - _NAMED} more" if len(survey.hidden) > _NAMED else ""
+    return (
+        f"Topics that were there are not listed any more: {some}{more}. They are kept as they were. Has Warren lost "
+        "the right to describe them (ACL operation Describe on resource type Topic)?"
     )

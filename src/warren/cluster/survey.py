@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -46,6 +45,8 @@ class Survey:
     complete: bool
     # topics that were listed before and are not now, and of which the brokers say that they do not exist
     gone: tuple[str, ...]
+    # topics that were listed before and are not now, and of which the brokers do not say so
+    hidden: tuple[str, ...]
     # why it is not complete; empty when all is well
     error: str
 
@@ -69,8 +70,10 @@ class Surveyor:
         self._partitions: dict[str, list[int]] = {}
         self._ids: dict[str, str] = {}
         self._heads: Offsets = {}
-        # topics that were on a list and are not on the last one: since when, by `clock`
-        self._missing: dict[str, float] = {}
+        # topics that were on a list and do not exist any more: since when, by `clock`
+        self._gone: dict[str, float] = {}
+        # topics that were on a list and are not on the last one, and may exist all the same
+        self._hidden: tuple[str, ...] = ()
         # by `clock`: when the topics are listed next, at the latest
         self._list_s = 0.0
 
@@ -80,7 +83,6 @@ class Surveyor:
         heads: Offsets = {}
         tails: Offsets = {}
         listed, error = False, ""
-        gone: tuple[str, ...] = ()
         try:
             if self._clock() >= self._list_s:
                 listed = self._list(limit)
@@ -96,12 +98,8 @@ class Surveyor:
         except UnreachableError as unreachable:
             error = str(unreachable)
             self._list_s = 0.0
-        if self._missing and not error:
-            # without an answer they are asked for at the next look
-            with contextlib.suppress(UnreachableError):
-                gone = tuple(sorted(self._brokers.unknown(self._missing, limit)))
         self._heads = heads
-        return self._found(heads, tails, at_ms=at_ms, complete=listed, gone=gone, error=error)
+        return self._found(heads, tails, at_ms=at_ms, complete=listed, error=error)
 
     def _list(self, limit: Limit) -> bool:
         """List the topics; whether there are any. An empty list is what one gets who may not see them."""
@@ -109,22 +107,26 @@ class Surveyor:
         partitions = self._brokers.partitions(limit)
         if not partitions:
             return False
-        self._miss(partitions)
+        missing = self._partitions.keys() - partitions.keys()
+        self._note_gone(self._brokers.unknown(missing, limit) if missing else set(), partitions)
+        # one that we may not see any more is still there
+        self._hidden = tuple(sorted(missing - self._gone.keys()))
         ids = self._brokers.topic_ids(partitions, limit)
+        partitions |= {topic: self._partitions[topic] for topic in self._hidden}
         self._ids = {topic: ids.get(topic, self._ids.get(topic, "")) for topic in partitions}
         self._partitions = partitions
         cost_ms = (self._clock() - began) * 1000
         self._list_s = self._clock() + min(self._topic_refresh_ms, cost_ms / LISTING_SHARE) / 1000
         return True
 
-    def _miss(self, partitions: Mapping[str, Any]) -> None:
-        """Remember for a while which topics are missing: whoever keeps windows of them wants to be told twice."""
+    def _note_gone(self, topics: set[str], partitions: Mapping[str, Any]) -> None:
+        """Remember for a while which topics are gone: whoever keeps windows of them wants to be told twice."""
         now_s = self._clock()
         forgotten_s = now_s - 2 * self._topic_refresh_ms / 1000
-        missing = dict.fromkeys(self._partitions, now_s) | self._missing
-        self._missing = {
+        gone = self._gone | dict.fromkeys(topics, now_s)
+        self._gone = {
             topic: since_s
-            for topic, since_s in missing.items()
+            for topic, since_s in gone.items()
             if topic not in partitions and since_s >= forgotten_s
         }
 
@@ -136,9 +138,7 @@ class Surveyor:
         lost = any(place in self._heads and place not in heads for place in self._places())
         return lost or any(head < self._heads.get(place, 0) for place, head in heads.items())
 
-    def _found(
-        self, heads: Offsets, tails: Offsets, *, at_ms: int, complete: bool, gone: tuple[str, ...], error: str
-    ) -> Survey:
+    def _found(self, heads: Offsets, tails: Offsets, *, at_ms: int, complete: bool, error: str) -> Survey:
         places = self._places()
         return Survey(
             pa.array([topic for topic, _ in places], pa.string()),
@@ -148,6 +148,7 @@ class Surveyor:
             np.array([tails.get(place, UNKNOWN) for place in places], dtype=np.int64),
             at_ms,
             complete,
-            gone,
+            tuple(sorted(self._gone)),
+            self._hidden,
             error,
         )

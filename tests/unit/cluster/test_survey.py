@@ -117,8 +117,12 @@ def test_a_topic_that_is_hidden_is_not_gone_and_one_that_is_unknown_is() -> None
     del table.topics["c"]
     for _ in range(2):
         survey = mine.survey(0)
-        assert (looked(survey), survey.complete, survey.gone) == ({("a", 0): 1}, True, ("c",))
-    # it is not asked for for ever
+        assert (survey.complete, survey.gone, survey.hidden, survey.error) == (True, ("c",), ("b",), "")
+        assert set(looked(survey)) == {("a", 0), ("b", 0)}
+    table.hidden = set()
+    survey = mine.survey(0)
+    assert (looked(survey), survey.hidden) == ({("a", 0): 1, ("b", 0): 2}, ())
+    # what is gone is not told for ever
     assert at(mine, table, REFRESH_MS).gone == ("c",)
     assert at(mine, table, 3 * REFRESH_MS).gone == ()
 
