@@ -55,7 +55,8 @@ def framed(survey: Survey, look: Look) -> pa.RecordBatch:
     batch = pa.record_batch(columns)
     everywhere = range(frames.WINDOW_BUCKETS + frames.OWNER_BUCKETS)
     found: list[frames.Frame] = []
-    for number in everywhere:
+    # a look that was not taken is no news to buckets, unless they are to tell everything
+    for number in everywhere if look.full or not look.blind else ():
         share = batch.take(pa.array(np.flatnonzero(bucket == number)))
         payload = frames.pack(dict(zip(share.schema.names, share.columns, strict=True)), metadata)
         found.append((number, frames.HEADS, payload))

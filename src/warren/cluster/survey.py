@@ -51,6 +51,14 @@ class Survey:
     error: str
 
 
+def unseen(at_ms: int) -> Survey:
+    """A look that was not taken."""
+    names, numbers, offsets = pa.array([], pa.string()), np.empty(0, np.int32), np.empty(0, np.int64)
+    return Survey(
+        names, numbers, names, offsets, offsets, at_ms, complete=False, gone=(), hidden=(), error=""
+    )
+
+
 class Surveyor:
     """Asks the brokers again and again; remembers the topics between looks."""
 

@@ -90,10 +90,14 @@ class ClusterReader(DataSourceStreamReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         # tasks alone need this; Spark's planning processes load the rest of the module in half the time
         from warren.cluster.framing import framed, kept_surveyor  # noqa: PLC0415
+        from warren.cluster.survey import unseen  # noqa: PLC0415
         from warren.consumer.reading import read  # noqa: PLC0415
 
         task = cast("Task", partition)
-        if task.look is not None:
+        if task.look is not None and task.look.blind:
+            # the planner has just waited in vain: a task that did so too would keep a core from other clusters
+            yield framed(unseen(now_ms()), task.look)
+        elif task.look is not None:
             heads = self._settings.heads
             surveyor = kept_surveyor(tuple(sorted(heads.client.items())), heads.topic_refresh_ms)
             yield framed(surveyor.survey(now_ms()), task.look)

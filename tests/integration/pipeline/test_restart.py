@@ -30,6 +30,7 @@ from warren.demo.broker import Broker
 from warren.pipeline import query
 from warren.pipeline.engine import Engine
 from warren.snapshot.view import ClusterView
+from warren.storage.journal import STATE_VERSION
 from warren.storage.operator import WindowOperator
 from warren.storage.request import Request
 
@@ -125,8 +126,8 @@ def test_state_of_another_format_is_refused_with_a_sentence(
     with running(moved(past.settings, tmp_path / "copy"), ready=()) as engine:
         assert eventually(lambda: "format" in engine.progress("up").error, 90), engine.progress("up")
         assert engine.progress("up").error == (
-            "The checkpoint holds windows in format 1, this version of Warren reads format 99: start the version "
-            "that wrote it, or remove the checkpoint directory to begin afresh."
+            f"The checkpoint holds windows in format {STATE_VERSION}, this version of Warren reads format 99: "
+            "start the version that wrote it, or remove the checkpoint directory to begin afresh."
         )
         assert engine.snapshot("up") is None
 

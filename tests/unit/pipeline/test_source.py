@@ -7,14 +7,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 
+from warren.cluster import framing
 from warren.cluster.source import HeadsSettings
 from warren.consumer.plan import LogEnds
 from warren.consumer.source import OffsetsPlanner, OffsetsSettings
 from warren.kafka.brokers import UnreachableError
 from warren.pipeline import source
 from warren.pipeline.source import ClusterReader, OffsetVersionError, SourceSettings, Task
+from warren.storage import frames
+from warren.storage.look import LookTaken
 from warren.storage.watch import GroupFilter
 
 
@@ -233,3 +237,25 @@ def test_secrets_of_the_settings_are_not_printed(tmp_path: Path) -> None:
             reader(tmp_path, "a")._settings.offsets,
         )
     )
+
+
+def test_a_cluster_whose_brokers_were_silent_when_it_was_planned_keeps_no_core_from_others(
+    topics: Topics, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topics.ends["a"] = None
+    mine = reader(tmp_path, "a")
+    start = mine.initialOffset()
+    (task,) = tasks(mine, start, mine.latestOffset(start, None))
+    # a task that asked them would wait for as long as the planner did
+    monkeypatch.setattr(framing, "kept_surveyor", lambda *_: pytest.fail("asked"))
+    (batch,) = list(mine.read(task))
+    found = batch.to_pylist()
+    # the first look has every bucket tell what it knows
+    assert [row["kind"] for row in found].count(frames.HEADS) == frames.WINDOW_BUCKETS + frames.OWNER_BUCKETS
+    (look,) = [row["payload"] for row in found if row["kind"] == frames.LOOK]
+    taken = msgspec.json.decode(look, type=LookTaken)
+    assert (taken.blind, taken.caught_up, taken.error) == (True, False, "consumer a: no answer")
+    (task,) = tasks(mine, start, mine.latestOffset(start, None))
+    (batch,) = list(mine.read(task))
+    # to later ones no bucket has anything to say
+    assert batch.column("kind").to_pylist() == [frames.LOOK]
