@@ -47,7 +47,6 @@ class App:
         notifying: Notifying | None = None,
         beyond: AsgiApp | None = None,
     ) -> None:
-        self._answers = answers
         self._envelope = Envelope(host)
         self.feed = Feed(answers)
         self.own_metrics = OwnMetrics(answers, notifying)
@@ -73,8 +72,6 @@ class App:
             if self._beyond is not None:
                 await self._beyond(scope, receive, send)
             return
-        # all requests wait together: whoever computes now takes the time from the snapshot that all of them wait for
-        self._answers.settle()
         found: Answer | Match | None = self._find(scope["method"], scope["raw_path"], scope["query_string"])
         if isinstance(found, Match):
             found = await self._handled(found, scope, receive)

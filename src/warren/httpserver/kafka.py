@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -64,39 +65,35 @@ class KafkaPages:
         return self._envelope.answer(request, "cluster list returned", {"clusters": clusters})
 
     def topics(self, request: Request) -> Reply:
-        cluster = self._cluster(request)
-        if cluster is None:
-            return self._envelope.error(request, 404, "cluster not found")
-        snapshot = self._answers.snapshot(cluster)
-        topics = snapshot.topics() if snapshot else []
-        return self._envelope.answer(request, "topic list returned", {"topics": topics})
+        snapshot = self._snapshot(request, "cluster not found")
+        if isinstance(snapshot, Reply):
+            return snapshot
+        return self._envelope.answer(request, "topic list returned", {"topics": snapshot.topics()})
 
     def topic(self, request: Request) -> Reply:
-        snapshot = self._snapshot(request)
-        partitions = first_found(request.names[1], snapshot.topic) if snapshot else None
+        unknown = "cluster or topic not found"
+        snapshot = self._snapshot(request, unknown)
+        if isinstance(snapshot, Reply):
+            return snapshot
+        partitions = first_found(request.names[1], snapshot.topic)
         if partitions is None:
-            return self._envelope.error(request, 404, "cluster or topic not found")
+            return self._envelope.error(request, 404, unknown)
         # a list of numbers by partition: one whose head is not known yet keeps its place
         offsets = [partition.head or 0 for partition in partitions]
         return self._envelope.answer(request, "topic offsets returned", {"offsets": offsets})
 
     def topic_consumers(self, request: Request) -> Reply:
-        cluster = self._cluster(request)
-        if cluster is None:
-            return self._envelope.error(request, 404, "cluster not found")
-        snapshot = self._answers.snapshot(cluster)
-        consumers: list[str] | None = None
-        if snapshot is not None:
-            consumers = first_found(request.names[1], lambda topic: snapshot.consumers_of(topic) or None)
+        snapshot = self._snapshot(request, "cluster not found")
+        if isinstance(snapshot, Reply):
+            return snapshot
+        consumers = first_found(request.names[1], lambda topic: snapshot.consumers_of(topic) or None)
         return self._envelope.answer(request, "consumers of topic returned", {"consumers": consumers or []})
 
     def consumers(self, request: Request) -> Reply:
-        cluster = self._cluster(request)
-        if cluster is None:
-            return self._envelope.error(request, 404, "cluster not found")
-        snapshot = self._answers.snapshot(cluster)
-        consumers = snapshot.groups() if snapshot else []
-        return self._envelope.answer(request, "consumer list returned", {"consumers": consumers})
+        snapshot = self._snapshot(request, "cluster not found")
+        if isinstance(snapshot, Reply):
+            return snapshot
+        return self._envelope.answer(request, "consumer list returned", {"consumers": snapshot.groups()})
 
     def consumer(self, request: Request) -> Reply:
         return self._page(request, "consumer", self._render_consumer)
@@ -109,16 +106,17 @@ class KafkaPages:
         """All partitions."""
         return self._page(request, "lag", self._render_lag)
 
-    def delete_consumer(self, request: Request) -> Reply:
+    async def delete_consumer(self, request: Request) -> Reply:
         if (cluster := self._cluster(request)) is not None:
-            self._answers.delete_group(cluster, self._group_named(cluster, request.names[1]))
+            group = self._group_named(cluster, request.names[1])
+            await asyncio.to_thread(self._answers.delete_group, cluster, group)
         return self._envelope.answer(request, "consumer group removed")
 
-    def delete_topic(self, request: Request) -> Reply:
+    async def delete_topic(self, request: Request) -> Reply:
         if (cluster := self._cluster(request)) is not None:
             group = self._group_named(cluster, request.names[1])
             topic = self._topic_named(cluster, group, request.names[2])
-            self._answers.delete_topic(cluster, group, topic)
+            await asyncio.to_thread(self._answers.delete_topic, cluster, group, topic)
         return self._envelope.answer(request, "consumer group removed")
 
     def _page(
@@ -127,8 +125,10 @@ class KafkaPages:
         """A page about a group, rendered once per snapshot."""
         cluster = self._cluster(request)
         snapshot = None if cluster is None else self._answers.snapshot(cluster)
-        if cluster is None or snapshot is None:
+        if cluster is None:
             return render(request, None)
+        if snapshot is None:
+            return self._no_snapshot(request)
         pages = self._pages.get(cluster)
         if pages is None or pages.snapshot is not snapshot:
             pages = self._pages[cluster] = _Pages(snapshot)
@@ -165,9 +165,16 @@ class KafkaPages:
     def _cluster(self, request: Request) -> str | None:
         return module_named(request.names[0], self._answers.clusters())
 
-    def _snapshot(self, request: Request) -> ClusterSnapshot | None:
+    def _snapshot(self, request: Request, unknown: str) -> ClusterSnapshot | Reply:
+        """What is known of the cluster that is asked for, or the answer that there is none; `unknown`: in words."""
         cluster = self._cluster(request)
-        return None if cluster is None else self._answers.snapshot(cluster)
+        if cluster is None:
+            return self._envelope.error(request, 404, unknown)
+        return self._answers.snapshot(cluster) or self._no_snapshot(request)
+
+    def _no_snapshot(self, request: Request) -> Reply:
+        """An empty list or NOTFOUND would be taken for the truth by whoever watches for groups that vanish."""
+        return self._envelope.error(request, 503, "there is no snapshot of the cluster yet, see /v4/health")
 
     def _group_named(self, cluster: str, asked: str) -> str:
         """The group's name as the snapshot has it; an unknown one stays as it was written."""

@@ -104,7 +104,8 @@ def _same_windows(some: Columns, others: Columns) -> bool:
 
 def _window_labels(cluster: str, columns: Columns) -> Sequence[str]:
     before = [f'{{{cluster},consumer_group="{escaped(group)}",partition="' for group in columns.groups]
-    numbers = [str(number) for number in range(int(columns.partition.max(initial=0)) + 1)]
+    # only those that there are: a forged commit can name any number
+    numbers = {number: str(number) for number in np.unique(columns.partition).tolist()}
     after = [f'",topic="{escaped(topic)}"}} ' for topic in columns.topics]
     return [
         before[group] + numbers[partition] + after[topic]

@@ -61,7 +61,10 @@ class Progress(Protocol):
 
 
 class Answers(Protocol):
-    """The latest snapshots and the few commands that the API can give; called from the server's thread."""
+    """The latest snapshots and the few commands that the API can give.
+
+    Called from the server's thread, which must never wait: all but the commands answer at once.
+    """
 
     def clusters(self) -> list[str]:
         """The configured clusters, whether or not they have answered yet."""
@@ -78,11 +81,11 @@ class Answers(Protocol):
     def ready(self) -> bool:
         """Whether every cluster that can be reached has caught up."""
 
-    def settle(self) -> None:
-        """Called before each request: returns when no new snapshot is just being made, and soon in any case."""
-
     def delete_group(self, cluster: str, group: str) -> None:
-        """Forget a group; it comes back with its next commit. Returns at once, unknown names are no error."""
+        """Forget a group; it comes back with its next commit. Unknown names are no error.
+
+        May wait, for a snapshot that is being made or for the disk: not to be called from the server's thread.
+        """
 
     def delete_topic(self, cluster: str, group: str, topic: str) -> None:
         """Forget one topic of a group, likewise."""

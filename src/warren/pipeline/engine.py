@@ -13,7 +13,6 @@ from warren.cluster.source import HeadsSettings
 from warren.config.sections import GroupLists, KafkaConsumer
 from warren.consumer.source import OffsetsSettings
 from warren.kafka.client import client_properties
-from warren.pipeline.making import Making
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session
 from warren.pipeline.source import SourceSettings
@@ -46,7 +45,6 @@ class Engine:
         self._models: dict[str, ReadModel] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._queries: dict[str, ClusterQuery] = {}
-        self._making = Making()
 
     def start(self) -> None:
         """Start Spark and every cluster's query; returns at once, snapshots come as they come."""
@@ -122,11 +120,8 @@ class Engine:
             if view is not None:
                 self._publish(cluster, self._models[cluster].view(view.number, now_ms()))
 
-    def settle(self) -> None:
-        self._making.wait_out()
-
     def _take(self, cluster: str, batch: int, rows: list[tuple[int, str, bytes]]) -> tuple[Counts, LookTaken]:
-        with self._locks[cluster], self._making:
+        with self._locks[cluster]:
             model = self._models[cluster]
             model.take(rows)
             if model.look.as_of_ms:

@@ -23,7 +23,12 @@ class Answered:
     body: bytes
 
 
-def ask(
+def ask(app: AsgiApp, path: str, **how: Any) -> Answered:
+    """`asked` in a loop of its own."""
+    return asyncio.run(asked(app, path, **how))
+
+
+async def asked(
     app: AsgiApp,
     path: str,
     *,
@@ -54,10 +59,7 @@ def ask(
     async def send(message: MutableMapping[str, Any]) -> None:
         sent.append(message)
 
-    async def run() -> None:
-        await app(scope, receive, send)
-
-    asyncio.run(run())
+    await app(scope, receive, send)
     start, *pieces = sent
     return Answered(
         status=start["status"],

@@ -30,6 +30,7 @@ class Difference:
 
 _HEAD_WORKS = "HEAD is 405 in Burrow; it is what probes and link checkers send"
 _HEAD_ALLOWED = "HEAD works, so Allow names it"
+_NOT_EMPTY = "a cluster of which nothing was read yet is not one without topics and groups"
 _KEEPS_THE_PREFLIGHT = "a browser's preflight fails in Burrow for want of these headers"
 
 # capture: how our answer differs on purpose, beyond what EVERYWHERE lists
@@ -68,6 +69,16 @@ DIFFERENCES: Final[Mapping[str, Difference]] = {
             "access-control-allow-headers": "Authorization, Content-Type",
         },
     ),
+    **{
+        name: Difference(
+            _NOT_EMPTY,
+            status=503,
+            headers={"content-length": "*"},
+            body='{"error":true,"message":"there is no snapshot of the cluster yet, see /v4/health",'
+            f'"request":{{"url":"/v3/kafka/plain/{page}","host":"burrow01"}}}}',
+        )
+        for name, page in {"starting_consumers": "consumer", "starting_topics": "topic"}.items()
+    },
     "path_encoded_slash": Difference(
         "names may hold slashes; Burrow takes an escaped one for a step in the path",
         headers={"content-type": "application/json", "x-content-type-options": None, "content-length": "*"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from warren.snapshot.model import (
@@ -104,8 +104,6 @@ class MemoryAnswers:
     queries: dict[str, MemoryProgress] = field(default_factory=dict)
     # what was asked to be forgotten
     deleted: list[tuple[str, ...]] = field(default_factory=list)
-    # called while a snapshot is being made
-    on_settle: Callable[[], None] = lambda: None
 
     def clusters(self) -> list[str]:
         return self.names
@@ -118,9 +116,6 @@ class MemoryAnswers:
 
     def ready(self) -> bool:
         return self.is_ready
-
-    def settle(self) -> None:
-        self.on_settle()
 
     def delete_group(self, cluster: str, group: str) -> None:
         self.deleted.append((cluster, group))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
 from prometheus_client import CollectorRegistry
-from tests.unit.httpserver.asgi import ask
+from tests.unit.httpserver.asgi import Answered, ask, asked
 from tests.unit.httpserver.captures import usual_snapshot
 from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel, MemorySnapshot, group_status
 
@@ -154,6 +156,24 @@ def test_what_is_deleted(app: App, answers: MemoryAnswers, path: str, deleted: t
     assert answers.deleted == [deleted]
 
 
+def test_all_readers_stood_still_while_a_delete_waited_for_a_snapshot_to_be_made(
+    app: App, answers: MemoryAnswers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = threading.Event()
+    monkeypatch.setattr(answers, "delete_group", lambda *_: made.wait(30))
+
+    async def meanwhile() -> Answered:
+        deleting = asyncio.ensure_future(asked(app, "/v3/kafka/local/consumer/plain", method="DELETE"))
+        await asyncio.sleep(0)
+        read = await asyncio.wait_for(asked(app, "/v3/kafka/local/consumer/plain/lag"), 10)
+        assert not deleting.done()
+        made.set()
+        assert (await deleting).status == 200
+        return read
+
+    assert asyncio.run(meanwhile()).status == 200
+
+
 def test_a_page_is_rendered_once_per_snapshot(
     app: App, answers: MemoryAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,14 +197,6 @@ def test_a_page_is_rendered_once_per_snapshot(
     assert ask(app, "/v3/kafka/local/consumer/plain/lag").status == 404
 
 
-def test_a_snapshot_that_is_being_made_is_waited_for(app: App, answers: MemoryAnswers) -> None:
-    def made() -> None:
-        answers.snapshots["local"] = usual_snapshot().without("healthy")
-
-    answers.on_settle = made
-    assert ask(app, "/v3/kafka/local/consumer/healthy/lag").status == 404
-
-
 def test_pages_with_the_same_unescaped_path_are_kept_apart(app: App, answers: MemoryAnswers) -> None:
     answers.snapshots["local"] = snapshot_with("a", "a/lag")
     verdict = json.loads(ask(app, "/v3/kafka/local/consumer/a/lag").body)
@@ -200,16 +212,31 @@ def test_kept_pages_take_bounded_room(app: App, monkeypatch: pytest.MonkeyPatch)
     assert ask(app, "/v3/kafka/local/consumer/plain/lag").status == 200
 
 
-def test_while_there_is_no_snapshot_a_configured_cluster_is_empty(
-    get: Callable[[str], tuple[int, Any]], answers: MemoryAnswers
+@pytest.mark.parametrize(
+    "page",
+    [
+        "consumer",
+        "topic",
+        "topic/t",
+        "topic/t/consumers",
+        "consumer/g",
+        "consumer/g/status",
+        "consumer/g/lag",
+    ],
+)
+def test_a_cluster_without_a_snapshot_looked_like_one_without_groups(
+    get: Callable[[str], tuple[int, Any]], answers: MemoryAnswers, page: str
 ) -> None:
     answers.snapshots.clear()
-    assert get("/v3/kafka/local/consumer")[1]["consumers"] == []
-    assert get("/v3/kafka/local/topic")[1]["topics"] == []
-    assert get("/v3/kafka/local/topic/t/consumers")[1]["consumers"] == []
-    assert get("/v3/kafka/local/topic/t")[0] == 404
-    assert get("/v3/kafka/local/consumer/plain")[0] == 404
-    assert get("/v3/kafka/local/consumer/plain/lag")[1]["status"]["status"] == "NOTFOUND"
+    status, body = get(f"/v3/kafka/local/{page}")
+    assert status == 503
+    assert body == {
+        "error": True,
+        "message": "there is no snapshot of the cluster yet, see /v4/health",
+        "request": {"url": f"/v3/kafka/local/{page}", "host": "here"},
+    }
+    # who asks for a cluster that is not configured is told so
+    assert get(f"/v3/kafka/nosuch/{page}")[0] == 404
 
 
 def test_status_shows_what_is_wrong_and_lag_everything(app: App, answers: MemoryAnswers) -> None:
