@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import structlog
 
+from warren import descriptors
 from warren.config.unserved import unserved
 from warren.httpserver import Server
 from warren.pipeline.engine import Engine
@@ -44,6 +45,7 @@ class Service:
         for sentence in unserved(self._settings):
             log.warning("not served yet", module=sentence)
         sys.setswitchinterval(_SWITCH_S)
+        descriptors.raise_limit()
         with ExitStack() as undoing:
             self._server.start()
             undoing.callback(self._server.stop)

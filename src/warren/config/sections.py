@@ -173,8 +173,24 @@ class HttpServer(Section):
     address: Address = Field(
         default=":0", description='host:port, or ":port" for every interface; port 0: a free one'
     )
-    timeout: Positive = Field(
-        default=300, description="seconds that a request or an idle connection may take"
+    timeout: Positive = Field(default=300, description="seconds that an idle connection is kept")
+    read_timeout: Positive = Field(
+        default=10, description="beyond Burrow: seconds in which a request has to arrive, headers and body"
+    )
+    write_timeout: Positive = Field(
+        default=20, description="beyond Burrow: seconds that a reader may take nothing of its answer"
+    )
+    max_connections: Positive = Field(
+        default=1000,
+        description="beyond Burrow: connections at once; health checks are answered beyond that. "
+        "At most half of the files that the process may open",
+    )
+    max_connections_per_client: Positive = Field(
+        default=250, description="beyond Burrow: connections at once from one address"
+    )
+    max_unsent: Positive = Field(
+        default=134_217_728,
+        description="beyond Burrow: bytes of large answers that are made and not yet taken by their readers",
     )
     tls: Annotated[str, RefersTo("tls")] = Field(
         default="", description="name of a [tls.N] section; empty: plain HTTP"

@@ -22,6 +22,7 @@ from warren.httpserver.own_metrics import OwnMetrics
 from warren.httpserver.reply import Headers, Reply, Stream
 from warren.httpserver.router import Answer, Match, Request, Router, unescape
 from warren.httpserver.state import Answers, LogLevel, Notifying
+from warren.httpserver.unsent import TOO_MUCH, UNSENT, Unsent
 from warren.httpserver.v4.feed import Feed
 from warren.httpserver.v4.incidents import IncidentPages
 from warren.httpserver.v4.pages import Pages
@@ -80,7 +81,19 @@ class App:
         elif isinstance(found, Stream):
             await send_stream(receive, send, found, self._common)
         else:
-            await send_reply(send, found or replies.NOT_FOUND, self._common)
+            await self._send(scope, send, found or replies.NOT_FOUND)
+
+    async def _send(self, scope: Scope, send: Send, reply: Reply) -> None:
+        unsent: Unsent | None = scope.get(UNSENT)
+        if unsent is None or scope["method"] == "HEAD":
+            await send_reply(send, reply, self._common)
+        elif not unsent.begin(reply):
+            await send_reply(send, TOO_MUCH, self._common)
+        else:
+            try:
+                await send_reply(send, reply, self._common)
+            finally:
+                unsent.end(reply)
 
     def _find(self, method: str, raw_path: bytes, query: bytes) -> Match | Reply | None:
         if raw_path == b"*" and method == "OPTIONS":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, Final
 
 from warren.httpserver.reply import Headers, Reply, Stream
 
@@ -16,13 +16,20 @@ Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
+# bytes of a piece that may be left to the server
+_AT_ONCE: Final = 64 * 1024
+
+
 async def send_reply(send: Send, reply: Reply, common: Headers = ()) -> None:
-    """`common`: headers that every answer has."""
+    """Returns when the client has taken all of it but what the network holds; `common`: headers of every answer."""
     length = (b"content-length", b"%d" % reply.length)
     headers = [*common, *reply.headers, length]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     # for HEAD the server keeps the body back
     *pieces, last = reply.body or (b"",)
+    if len(last) > _AT_ONCE:
+        # before each piece the server waits until the one before has been taken
+        pieces, last = [*pieces, last], b""
     for piece in pieces:
         await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": last})

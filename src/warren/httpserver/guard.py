@@ -11,13 +11,17 @@ from warren.config.sections import HttpServer
 from warren.httpserver import reply as replies
 from warren.httpserver.access import CREDENTIALS_NEEDED, ROLE, Access, Client, Role
 from warren.httpserver.asgi import AsgiApp, Message, Receive, Scope, Send, send_reply
+from warren.httpserver.connections import BEYOND, Connections
 from warren.httpserver.limits import RateLimit
 from warren.httpserver.reply import Headers, Reply
+from warren.httpserver.unsent import UNSENT, Unsent
 
 # bytes of a path with its query: the longest names that Kafka takes, escaped, would not fit into a log line either
 MAX_TARGET: Final = 16 * 1024
 # pages for load balancers and orchestrators, which have no credentials: they tell nothing but that Warren is there
 _OPEN: Final = frozenset({b"/burrow/admin", b"/burrow/admin/ready"})
+# pages that are answered while all connections are taken
+_HEALTH: Final = _OPEN | {b"/v4/health"}
 _HANG_UP: Final = (b"connection", b"close")
 
 _TOO_LONG: Final = replies.refused(414, "the path is too long", _HANG_UP)
@@ -25,6 +29,7 @@ _TOO_LARGE: Final = replies.refused(413, "message body too large", _HANG_UP)
 _BAD_LENGTH: Final = replies.refused(400, "the content length is no number", _HANG_UP)
 _BAD_PATH: Final = replies.refused(400, "the path holds control characters")
 _TOO_OFTEN: Final = replies.refused(429, "too many requests", (b"retry-after", b"1"))
+_FULL: Final = replies.refused(503, "too many connections", (b"retry-after", b"5"), _HANG_UP)
 _CONTROL: Final = re.compile(rb"[\x00-\x1f\x7f]|%(?:[01][0-9a-fA-F]|7[fF])")
 
 
@@ -39,6 +44,8 @@ class Guard:
         self.access = Access(section, origin)
         # status: how often it was the answer of this door
         self.refusals: Counter[int] = Counter()
+        self.connections = Connections(section.max_connections, section.max_connections_per_client)
+        self.unsent = Unsent(section.max_unsent)
         self._app = app
         self._rate = RateLimit(section.rate_limit)
         self._max_body = section.max_body
@@ -57,6 +64,9 @@ class Guard:
             else:
                 await send_reply(send, refusal, self._common)
             return
+        scope[UNSENT] = self.unsent
+        if BEYOND in scope:
+            send = _last(send)
         if scope["type"] == "http" and scope["method"] not in {"GET", "HEAD"}:
             receive = _Bounded(receive, self._max_body)
         try:
@@ -67,6 +77,8 @@ class Guard:
 
     def _refusal(self, scope: Scope, client: Client) -> Reply | None:
         """None: come in; the scope then says in which role."""
+        if BEYOND in scope and scope["raw_path"] not in _HEALTH:
+            return _FULL
         if not self._rate.admits(client.address, time.monotonic()):
             return _TOO_OFTEN
         if (malformed := self._malformed(scope, client)) is not None:
@@ -96,6 +108,17 @@ class Guard:
         if not length.isdigit():
             return _BAD_LENGTH
         return _TOO_LARGE if len(length) > 18 or int(length) > self._max_body else None
+
+
+def _last(send: Send) -> Send:
+    """Send an answer after which the connection is closed."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message["headers"], _HANG_UP]
+        await send(message)
+
+    return sending
 
 
 class _Bounded:

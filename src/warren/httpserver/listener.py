@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import socket
 import ssl
-from asyncio.events import TimerHandle
+from collections.abc import Callable
 from typing import Any, Final
-from urllib.parse import quote_from_bytes
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -16,17 +14,16 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from warren.config import Settings
 from warren.config.sections import HttpServer
 from warren.errors import WarrenError
+from warren.httpserver.acceptor import Acceptor
 from warren.httpserver.asgi import AsgiApp
-from warren.httpserver.reply import refused
+from warren.httpserver.connections import Connections
+from warren.httpserver.protocol import Patience, TimedProtocol
 
 _REASONS: Final = {
     errno.EADDRINUSE: "another program has that port; stop it or choose another port",
     errno.EACCES: "this user may not use that port; choose one above 1023",
     errno.EADDRNOTAVAIL: "this machine does not have that address; choose another, or leave the host out",
 }
-_ASCII: Final = bytes(range(128))
-# bytes of a request line and its headers
-_MAX_HEAD: Final = 64 * 1024
 # seconds that answers under way may still take once the server is told to stop
 _GRACE: Final = 3
 
@@ -38,88 +35,48 @@ class ListenError(WarrenError):
         super().__init__(f"httpserver.{name}: cannot listen on {address}: {reason}")
 
 
-class TimedProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP with Burrow's time limit on all of it: asking, reading the answer, and idling."""
+class _Server(uvicorn.Server):
+    """uvicorn's server with a way of our own to take connections."""
 
-    _asking: TimerHandle | None = None
-    _stuck: TimerHandle | None = None
-    # also while the headers are on their way, whose values are left alone unless they come alone
-    _in_request_line = True
-    # bytes that came since the last request was complete
-    _head_size = 0
+    def __init__(
+        self, config: uvicorn.Config, listening: socket.socket, connections: Connections, patience: Patience
+    ) -> None:
+        super().__init__(config)
+        self._listening = listening
+        self._connections = connections
+        self._patience = patience
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._asking = self._close_later()
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """With no socket, and then with ours."""
+        await super().startup(sockets=[])
+        acceptor = Acceptor(
+            self._listening, self._connections, self._patience, self.config.ssl, self._protocol
+        )
+        self.servers.append(acceptor)  # type: ignore[arg-type]
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._asking = _cancelled(self._asking)
-        self._stuck = _cancelled(self._stuck)
-        super().connection_lost(exc)
-
-    def on_message_begin(self) -> None:
-        super().on_message_begin()
-        if self._asking is None:
-            self._asking = self._close_later()
-
-    def data_received(self, data: bytes) -> None:
-        if self._in_request_line and not data.isascii():
-            # curl sends letters like ø as they are typed; Go takes them, our parser does not
-            line, end, rest = data.partition(b"\n")
-            data = quote_from_bytes(line, safe=_ASCII).encode() + end + rest
-        self._head_size += len(data)
-        super().data_received(data)
-        if self._in_request_line and self._head_size > _MAX_HEAD and not self.transport.is_closing():
-            self._refuse(b"431 Request Header Fields Too Large", "the request's headers are too large")
-
-    def send_400_response(self, msg: str) -> None:
-        """What is no HTTP; in Burrow's error shape, since Burrow's clients read that."""
-        self._refuse(b"400 Bad Request", "this is no HTTP request")
-
-    def _refuse(self, status: bytes, message: str) -> None:
-        body = b"".join(refused(0, message).body)
-        head = b"HTTP/1.1 %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
-        self.transport.write(head % (status, len(body)) + body)
-        self.transport.close()
-
-    def on_headers_complete(self) -> None:
-        self._in_request_line = False
-        self._head_size = 0
-        super().on_headers_complete()
-
-    def on_message_complete(self) -> None:
-        self._in_request_line = True
-        self._head_size = 0
-        self._asking = _cancelled(self._asking)
-        super().on_message_complete()
-
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._stuck = self._stuck or self._close_later()
-
-    def resume_writing(self) -> None:
-        self._stuck = _cancelled(self._stuck)
-        super().resume_writing()
-
-    def _close_later(self) -> TimerHandle:
-        return self.loop.call_later(self.timeout_keep_alive, self.transport.abort)
-
-
-def _cancelled(timer: TimerHandle | None) -> TimerHandle | None:
-    """What is left of a timer: nothing."""
-    if timer is not None:
-        timer.cancel()
-    return None
+    def _protocol(self, left: Callable[[], None], beyond: bool) -> TimedProtocol:
+        return TimedProtocol(
+            self._patience,
+            left,
+            beyond=beyond,
+            config=self.config,
+            server_state=self.server_state,
+            app_state=self.lifespan.state,
+        )
 
 
 class Listener:
     """An open socket and the HTTP server behind it."""
 
-    def __init__(self, name: str, settings: Settings, app: AsgiApp) -> None:
+    def __init__(self, name: str, settings: Settings, app: AsgiApp, connections: Connections) -> None:
         self.name = name
         section = settings.httpserver[name]
-        self._server = uvicorn.Server(_config(name, section, settings, app))
+        config = _config(name, section, settings, app)
+        patience = Patience(
+            min(section.read_timeout, section.timeout), min(section.write_timeout, section.timeout)
+        )
         self._socket = _open(name, section)
+        self._server = _Server(config, self._socket, connections, patience)
 
     @property
     def port(self) -> int:
@@ -141,7 +98,7 @@ class Listener:
 
     async def serve(self) -> None:
         """Until told to stop."""
-        await self._server.serve(sockets=[self._socket])
+        await self._server.serve()
 
     def stop(self) -> None:
         """Any thread may say so."""
@@ -167,7 +124,7 @@ def _config(name: str, section: HttpServer, settings: Settings, app: AsgiApp) ->
         }
     config = uvicorn.Config(
         app,
-        http=TimedProtocol,
+        http=HttpToolsProtocol,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -102,6 +102,7 @@ class OwnMetrics(Collector):
         if self._notifying is not None:
             yield from _notifications(self._notifying, clusters)
         yield self._refused()
+        yield from self._taken()
 
     def _skipped(self, progress: Mapping[str, Progress]) -> Metric:
         found = CounterMetricFamily(
@@ -137,6 +138,19 @@ class OwnMetrics(Collector):
             for status, times in sorted(guard.refusals.items()):
                 found.add_metric([listener, str(status)], times)
         return found
+
+    def _taken(self) -> Iterator[Metric]:
+        open_, unsent = (
+            GaugeMetricFamily(f"warren_http_{name}", words, labels=["listener"])
+            for name, words in (
+                ("connections", "Connections that are open"),
+                ("unsent_bytes", "Bytes of large answers that their readers have not taken yet"),
+            )
+        )
+        for listener, guard in sorted(self.guards.items()):
+            open_.add_metric([listener], len(guard.connections))
+            unsent.add_metric([listener], guard.unsent.bytes)
+        yield from (open_, unsent)
 
 
 def _notifications(notifying: Notifying, clusters: list[str]) -> Iterator[Metric]:

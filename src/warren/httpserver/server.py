@@ -16,6 +16,7 @@ from warren import logs
 from warren.config import Settings
 from warren.httpserver.app import App
 from warren.httpserver.asgi import AsgiApp
+from warren.httpserver.connections import within_descriptors
 from warren.httpserver.guard import Guard
 from warren.httpserver.listener import Listener
 from warren.httpserver.state import Answers, LogLevel, Notifying
@@ -66,7 +67,7 @@ class Server:
         """Raises ListenError, with no port left open, when a listener cannot be had."""
         try:
             for name in self._settings.httpserver:
-                self._listeners.append(Listener(name, self._settings, self._guards[name]))
+                self._listeners.append(self._listener(name))
         except BaseException:
             self._close()
             raise
@@ -93,6 +94,18 @@ class Server:
             self._thread.join(_STOP_SECONDS)
             self._thread = None
         self._close()
+
+    def _listener(self, name: str) -> Listener:
+        guard = self._guards[name]
+        wanted = self._settings.httpserver[name].max_connections
+        guard.connections.most = within_descriptors(wanted, len(self._guards))
+        if guard.connections.most < wanted:
+            _log.warning(
+                "fewer connections than max-connections: raise the limit of open files (ulimit -n)",
+                listener=name,
+                connections=guard.connections.most,
+            )
+        return Listener(name, self._settings, guard, guard.connections)
 
     def _close(self) -> None:
         for listener in self._listeners:

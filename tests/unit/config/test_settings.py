@@ -61,6 +61,11 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "httpserver": {
         "address": ":0",
         "timeout": 300,
+        "read-timeout": 10,
+        "write-timeout": 20,
+        "max-connections": 1000,
+        "max-connections-per-client": 250,
+        "max-unsent": 134_217_728,
         "tls": "",
         "read-token": SECRET,
         "admin-token": SECRET,

@@ -1,0 +1,241 @@
+"""Clients that want too much: all connections, all descriptors, all memory, or all the time in the world."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.integration.httpserver.test_server import (
+    certificate,
+    closed_within,
+    exchange,
+    local,
+    port_of,
+    serving,
+)
+from tests.processes import eventually
+from tests.unit.httpserver.captures import usual_snapshot
+from tests.unit.httpserver.memory import MemoryAnswers, MemorySnapshot
+from tests.unit.httpserver.test_kafka import partition
+
+from warren.config.sections import Tls
+from warren.evaluator.status import Status
+from warren.httpserver import Server
+from warren.httpserver.connections import RESERVE
+from warren.snapshot.model import GroupStatus
+
+ROOT = Path(__file__).parents[3]
+
+__all__ = ["certificate"]
+
+
+@contextlib.contextmanager
+def silent(port: int, count: int, source: str = "127.0.0.1") -> Iterator[list[socket.socket]]:
+    """Connections that say nothing."""
+    with contextlib.ExitStack() as closing:
+        yield [
+            closing.enter_context(
+                socket.create_connection(("127.0.0.1", port), timeout=10, source_address=(source, 0))
+            )
+            for _ in range(count)
+        ]
+
+
+def taken(server: Server) -> int:
+    """Connections that the listener holds, by its own account."""
+    return len(server._guards["a"].connections)
+
+
+def test_idle_connections_took_every_descriptor_of_the_process() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.integration.httpserver.narrow"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        lines = iter(child.stdout.readline, "")
+        port = port_of(next(line for line in lines if line.startswith("http://")))
+        with silent(port, 260):
+            for _ in range(3):
+                assert exchange(port, "GET", "/burrow/admin").body == b"GOOD"
+                child.stdin.write("open\n")
+                child.stdin.flush()
+                assert next(lines) == "opened\n"
+            assert exchange(port, "GET", "/v3/kafka").status == 503
+        assert eventually(lambda: exchange(port, "GET", "/v3/kafka").status == 200, 10)
+        child.stdin.close()
+        assert child.wait(20) == 0
+
+
+def test_health_checks_went_unanswered_while_all_connections_were_taken() -> None:
+    listener = local(max_connections=3, max_connections_per_client=100)
+    with serving(httpserver={"a": listener}) as server:
+        port = port_of(server.urls["a"])
+        with silent(port, 3):
+            assert eventually(lambda: taken(server) == 3, 10)
+            for page, body in (("/burrow/admin", b"GOOD"), ("/burrow/admin/ready", b"READY")):
+                answered = exchange(port, "GET", page)
+                assert (answered.status, answered.body) == (200, body)
+                assert answered.headers["connection"] == "close"
+            assert exchange(port, "GET", "/v4/health").status == 200
+            refused = exchange(port, "GET", "/v3/kafka")
+            assert refused.status == 503
+            assert json.loads(refused.body) == {
+                "error": True,
+                "message": "too many connections",
+                "result": {},
+            }
+            # the reserve cannot be taken either
+            with silent(port, RESERVE + 30):
+                assert exchange(port, "GET", "/burrow/admin").body == b"GOOD"
+                assert taken(server) <= 3 + RESERVE
+        assert eventually(lambda: taken(server) == 0, 10)
+        assert exchange(port, "GET", "/v3/kafka").status == 200
+
+
+def test_one_client_took_the_connections_of_all_others() -> None:
+    listener = local(max_connections=100, max_connections_per_client=4)
+    with serving(httpserver={"a": listener}) as server:
+        port = port_of(server.urls["a"])
+        with silent(port, 40, source="127.0.0.2"):
+            assert eventually(lambda: taken(server) == 4 + RESERVE, 10)
+            assert exchange(port, "GET", "/v3/kafka").status == 200
+
+
+def test_connections_without_a_handshake_are_counted_and_cut_off(certificate: Tls) -> None:
+    listener = local(tls="t", max_connections=3, read_timeout=2)
+    context = ssl.create_default_context(cafile=certificate.certfile)
+    with serving(httpserver={"a": listener}, tls={"t": certificate}) as server:
+        port = port_of(server.urls["a"])
+
+        def asked(page: str) -> bytes:
+            with (
+                socket.create_connection(("127.0.0.1", port), timeout=10) as raw,
+                context.wrap_socket(raw, server_hostname="127.0.0.1") as secure,
+            ):
+                secure.sendall(f"GET {page} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n".encode())
+                return b"".join(iter(lambda: secure.recv(65536), b""))
+
+        with silent(port, 3) as idle:
+            assert eventually(lambda: taken(server) == 3, 10)
+            assert asked("/v3/kafka").startswith(b"HTTP/1.1 503")
+            assert asked("/burrow/admin").endswith(b"GOOD")
+            assert all(closed_within(each, 10) for each in idle)
+            assert eventually(lambda: taken(server) == 0, 10)
+            assert asked("/v3/kafka").startswith(b"HTTP/1.1 200")
+
+
+def test_headers_that_came_byte_by_byte_held_a_connection_for_minutes() -> None:
+    listener = local(timeout=300, read_timeout=1)
+    with (
+        serving(httpserver={"a": listener}) as server,
+        socket.create_connection(("127.0.0.1", port_of(server.urls["a"]))) as raw,
+    ):
+        # a first request in full: the deadline holds for every one
+        raw.sendall(b"GET /burrow/admin HTTP/1.1\r\nHost: h\r\n\r\n")
+        raw.settimeout(10)
+        assert raw.recv(65536).startswith(b"HTTP/1.1 200")
+        began = time.monotonic()
+        with contextlib.suppress(OSError):
+            for byte in b"GET /burrow/admin HTTP/1.1\r\nX-Slow: " + b"x" * 200:
+                raw.sendall(bytes([byte]))
+                time.sleep(0.1)
+        assert time.monotonic() - began < 8
+
+
+def large_snapshot(number: int, groups: int) -> MemorySnapshot:
+    parts = tuple(partition(f"a-topic-with-a-name-{at}", at, 5) for at in range(3))
+    verdicts = {
+        f"consumer-group-with-a-usual-name-{at:06d}": GroupStatus(
+            "local", f"g{at}", Status.OK, 1.0, parts, 3, None, 5
+        )
+        for at in range(groups)
+    }
+    return MemorySnapshot(number=number, statuses=verdicts)
+
+
+def reader(port: int, page: str = "/metrics") -> socket.socket:
+    """Asks, and takes nothing."""
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    raw.connect(("127.0.0.1", port))
+    raw.sendall(f"GET {page} HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+    return raw
+
+
+def test_readers_that_do_not_read_held_the_text_of_every_snapshot() -> None:
+    answers = MemoryAnswers(snapshots={"local": large_snapshot(0, 4000)})
+    most = 20_000_000
+    with (
+        serving(answers=answers, httpserver={"a": local(max_unsent=most, write_timeout=2)}) as server,
+        contextlib.ExitStack() as closing,
+    ):
+        port, unsent = port_of(server.urls["a"]), server._guards["a"].unsent
+        size = int(exchange(port, "GET", "/metrics").headers["content-length"])
+        assert 6_000_000 < size < most / 2
+        statuses = []
+        for number in range(1, 9):
+            answers.snapshots["local"] = dataclasses.replace(answers.snapshots["local"], number=number)  # type: ignore[type-var]
+            raw = closing.enter_context(reader(port))
+            raw.settimeout(20)
+            statuses.append(raw.recv(12)[-3:])
+            assert unsent.bytes <= most
+        assert statuses[0] == b"200"
+        assert statuses[-1] == b"503"
+        # a small page is no trouble, and who reads gets the text that others hold already
+        assert exchange(port, "GET", "/v3/kafka").status == 200
+        # those who take nothing are cut off in the end
+        assert eventually(lambda: unsent.bytes == 0, 30)
+        assert exchange(port, "GET", "/metrics").status == 200
+
+
+@pytest.mark.parametrize("closing", ["", "Connection: close\r\n"], ids=["kept", "closing"])
+def test_a_reader_that_takes_nothing_is_cut_off_and_a_slow_one_is_not(closing: str) -> None:
+    # more than the system's own buffers hold
+    answers = MemoryAnswers(snapshots={"local": large_snapshot(0, 20_000)})
+    with serving(answers=answers, httpserver={"a": local(write_timeout=1)}) as server:
+        port = port_of(server.urls["a"])
+        with reader(port, f"/metrics HTTP/1.1\r\n{closing}X-Rest:") as stuck, reader(port) as slow:
+            slow.settimeout(10)
+            got, until = 0, time.monotonic() + 5
+            while time.monotonic() < until:
+                got += len(slow.recv(8192))
+                time.sleep(0.05)
+            # bytes went out for as long as somebody took them
+            assert got > 100_000
+            assert eventually(lambda: taken(server) == 1, 10)
+            assert slow.recv(1024)
+            assert closed_within(stuck, 10)
+
+
+def test_the_same_text_for_many_counts_once() -> None:
+    answers = MemoryAnswers(snapshots={"local": large_snapshot(0, 2000)})
+    with (
+        serving(answers=answers, httpserver={"a": local(max_unsent=5_000_000)}) as server,
+        contextlib.ExitStack() as closing,
+    ):
+        port = port_of(server.urls["a"])
+        answered: Callable[[socket.socket], bytes] = lambda raw: raw.recv(12)[-3:]  # noqa: E731
+        assert {answered(closing.enter_context(reader(port))) for _ in range(10)} == {b"200"}
+
+
+def test_a_usual_snapshot_is_served_to_many_at_once() -> None:
+    answers = MemoryAnswers(snapshots={"local": usual_snapshot()})
+    with serving(answers=answers, httpserver={"a": local()}) as server:
+        port = port_of(server.urls["a"])
+        with silent(port, 200) as many:
+            for each in many:
+                each.sendall(b"GET /v3/kafka/local/consumer HTTP/1.1\r\nHost: h\r\n\r\n")
+            assert {each.recv(12) for each in many} == {b"HTTP/1.1 200"}
