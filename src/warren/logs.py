@@ -4,7 +4,6 @@ import gzip
 import logging
 import logging.handlers
 import os
-import re
 import shutil
 import sys
 import threading
@@ -16,10 +15,9 @@ from types import MappingProxyType
 from typing import Any, Final, TextIO
 
 import structlog
-from pydantic import SecretStr
 
+from warren import secrecy
 from warren.config import Settings
-from warren.config.kinds import masked
 from warren.config.sections import Logging
 from warren.errors import WarrenError
 
@@ -50,11 +48,6 @@ NAMES: Final[Mapping[int, str]] = MappingProxyType(
 )
 # libraries that talk too much below this; httpx would also write addresses that hold tokens
 QUIET: Final = ("asyncio", "elastic_transport", "httpcore", "httpx", "kazoo", "py4j", "urllib3")
-
-HIDDEN: Final = "**********"
-_SECRET_KEY: Final = re.compile(
-    r"passw(or)?d|secret|token|api[-_.]?key|authorization|credential|webhook", re.IGNORECASE
-)
 
 MEGABYTE: Final = 1024 * 1024
 
@@ -198,19 +191,7 @@ def burrow_names(_logger: object, _method: str, event: EventDict) -> EventDict:
 
 def hide_secrets(_logger: object, _method: str, event: EventDict) -> EventDict:
     """No secret leaves: by its type, by the name of its key, or by its place in an address."""
-    return {key: _hidden(key, value) for key, value in event.items()}
-
-
-def _hidden(key: object, value: Any) -> Any:
-    if isinstance(value, SecretStr) or (value and isinstance(key, str) and _SECRET_KEY.search(key)):
-        return HIDDEN
-    if isinstance(value, Mapping):
-        return {inner: _hidden(inner, item) for inner, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_hidden(None, item) for item in value]
-    if isinstance(value, str):
-        return masked(value)
-    return value
+    return {key: secrecy.hidden(key, value) for key, value in event.items()}
 
 
 def _file_handler(settings: Logging, clock: Clock) -> logging.Handler:

@@ -144,7 +144,7 @@ def test_secrets_stay_in() -> None:
     assert "hunter2" not in stream.getvalue()
     assert "bad address" in lines(stream)[2]["exception"]
     assert lines(stream)[0]["properties"]["client.id"] == "me"
-    assert lines(stream)[0]["url"] == "https://**********@host/path"
+    assert lines(stream)[0]["url"] == "https://REDACTED@host/path"
 
 
 def test_httpx_does_not_write_addresses() -> None:

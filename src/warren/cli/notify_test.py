@@ -16,6 +16,7 @@ from rich.panel import Panel
 from rich.syntax import Syntax
 from rich.text import Text
 
+from warren import secrecy
 from warren.cli.colours import coloured
 from warren.cli.options import ConfigDir, ConfigFile, config_place
 from warren.clock import now_ms
@@ -23,7 +24,6 @@ from warren.config import Settings, load
 from warren.config.problems import did_you_mean
 from warren.errors import ConfigError
 from warren.evaluator.status import Status
-from warren.httpserver import redaction
 
 if TYPE_CHECKING:
     from warren.config import AnyNotifier
@@ -168,7 +168,7 @@ def _panel(draft: Draft) -> Panel:
 def _head_line(number: int, line: str) -> Text:
     if number == 0:
         # an address may hold a token
-        return Text(" ".join(redaction.url(word) for word in line.split(" ")), style="bold")
+        return Text(" ".join(secrecy.address(word) for word in line.split(" ")), style="bold")
     name, colon, value = line.partition(":")
     return Text(name + colon, style="cyan").append(value, style="default")
 

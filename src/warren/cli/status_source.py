@@ -12,7 +12,7 @@ import msgspec
 
 from warren.errors import WarrenError
 from warren.evaluator.status import Status
-from warren.httpserver.redaction import url as shown_url
+from warren.secrecy import address as shown_url
 
 _TIMEOUT_S: Final = 10.0
 # a Burrow has to be asked for each group

@@ -9,13 +9,13 @@ from pydantic import BaseModel as _BaseModel
 from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, SecretStr
 from pydantic_core import PydanticCustomError
 
+from warren import secrecy
 from warren.config.patterns import Pattern, PatternError, compiled
 
 _HOST: Final = re.compile(
     r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*\.?"
 )
 _IPV6: Final = re.compile(r"\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]")
-_LOGIN_IN_URL: Final = re.compile(r"(?<=://)[^/\s@]+(?=@)")
 _ZNODE_PATH: Final = re.compile(r"/|(?:/[^/\s]+)+")
 
 
@@ -114,17 +114,12 @@ def _servers(example_port: int) -> Callable[[object], object]:
     return check
 
 
-def masked(text: str) -> str:
-    """The text with the login inside of an address hidden."""
-    return _LOGIN_IN_URL.sub("**********", text)
-
-
 def shown(value: object) -> str:
     """A value as a person would write it in the file; tables, which may hold anything, only as what they are."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return f'"{masked(value)}"'
+        return f'"{secrecy.without_login(value)}"'
     if isinstance(value, list | tuple):
         return "[" + ", ".join(shown(item) for item in value) + "]"
     return "a table" if isinstance(value, dict) else str(value)
@@ -183,7 +178,7 @@ def _url(value: object) -> object:
 
 
 def _no_login(value: object) -> object:
-    if isinstance(value, str) and _LOGIN_IN_URL.search(value):
+    if isinstance(value, str) and secrecy.without_login(value) != value:
         raise wrong(
             f"{shown(value)} holds a login", "put it into username and password, where it stays secret"
         )

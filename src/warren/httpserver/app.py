@@ -108,7 +108,8 @@ class App:
         headers = tuple(scope["headers"])
         try:
             body = await _body(receive) if scope["method"] in _METHODS_WITH_BODY else b""
-            request = Request(scope["method"], path, match.names, headers, body, scope["query_string"])
+            admin = scope.get(ROLE, Role.NOTHING) >= Role.ADMIN
+            request = Request(scope["method"], path, match.names, headers, body, scope["query_string"], admin)
             answer = match.handler(request)
             return await answer if inspect.isawaitable(answer) else answer
         except BodyTooLargeError:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from warren import secrecy
 from warren.config import AnyConsumer, AnyNotifier, Settings
 from warren.config.modules import EmailNotifier, HttpNotifier, SlackNotifier
 from warren.config.patterns import Pattern
 from warren.config.sections import ClientProfile, Cluster, Evaluator, KafkaConsumer, Storage
-from warren.httpserver import redaction
 from warren.httpserver.envelope import Envelope
 from warren.httpserver.names import module_named
 from warren.httpserver.reply import Reply
@@ -33,8 +33,10 @@ class ConfigPages:
             "evaluator": {name: _evaluator(module) for name, module in settings.evaluator.items()},
             "cluster": {name: self._cluster(module) for name, module in settings.cluster.items()},
             "consumer": {name: self._consumer(module) for name, module in settings.consumer.items()},
-            "notifier": {name: _notifier(module) for name, module in settings.notifier.items()},
+            "notifier": self._notifiers(everything=False),
         }
+        # as administrators see them
+        self._whole = self._modules | {"notifier": self._notifiers(everything=True)}
 
     def routes(self) -> Mapping[tuple[str, str], Handler]:
         routes: dict[tuple[str, str], Handler] = {
@@ -90,9 +92,8 @@ class ConfigPages:
         return page
 
     def _detail_page(self, section: str) -> Handler:
-        modules = self._modules[section]
-
         def page(request: Request) -> Reply:
+            modules = (self._whole if request.admin else self._modules)[section]
             name = module_named(request.names[0], modules)
             if name is None:
                 return self._envelope.error(request, 404, f"{section} module not found")
@@ -101,6 +102,11 @@ class ConfigPages:
             )
 
         return page
+
+    def _notifiers(self, *, everything: bool) -> dict[str, Page]:
+        """`everything`: for administrators; others see scheme and host of an address, for the rest may be a secret."""
+        notifiers = self._settings.notifier.items()
+        return {name: _notifier(module, everything=everything) for name, module in notifiers}
 
     def _cluster(self, cluster: Cluster) -> Page:
         return {
@@ -162,7 +168,7 @@ def _evaluator(evaluator: Evaluator) -> Page:
     return {"class-name": evaluator.class_name, "expire-cache": evaluator.expire_cache}
 
 
-def _notifier(notifier: AnyNotifier) -> Page:
+def _notifier(notifier: AnyNotifier, *, everything: bool) -> Page:
     before = {
         "class-name": notifier.class_name,
         "group-allowlist": _pattern(notifier.group_allowlist),
@@ -172,12 +178,14 @@ def _notifier(notifier: AnyNotifier) -> Page:
     messages = {
         "template-open": notifier.template_open,
         "template-close": notifier.template_close,
-        "extra": redaction.extras(notifier.extras),
+        "extra": secrecy.extras(notifier.extras, everything=everything),
         "send-close": notifier.send_close,
     }
     match notifier:
         case HttpNotifier():
-            return before | _http_addresses(notifier) | messages | _certificates(notifier)
+            return (
+                before | _http_addresses(notifier, everything=everything) | messages | _certificates(notifier)
+            )
         case EmailNotifier():
             return before | messages | _mail(notifier) | _certificates(notifier)
         case SlackNotifier():
@@ -186,13 +194,14 @@ def _notifier(notifier: AnyNotifier) -> Page:
     return before | messages
 
 
-def _http_addresses(notifier: HttpNotifier) -> Page:
+def _http_addresses(notifier: HttpNotifier, *, everything: bool) -> Page:
+    shown = secrecy.address if everything else secrecy.origin
     closes = notifier.send_close or "method_close" in notifier.model_fields_set
     return {
         "timeout": notifier.timeout,
         "keepalive": notifier.keepalive,
-        "url-open": redaction.url(notifier.url_open),
-        "url-close": redaction.url(notifier.url_close),
+        "url-open": shown(notifier.url_open),
+        "url-close": shown(notifier.url_close),
         "method-open": notifier.method_open,
         # Burrow knows no method where nothing is sent
         "method-close": notifier.method_close if closes else "",

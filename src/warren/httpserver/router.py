@@ -27,6 +27,8 @@ class Request:
     body: bytes = b""
     # as it stands in the request line, after the question mark
     query: bytes = b""
+    # whether an administrator asks
+    admin: bool = False
 
 
 Answer = Reply | Stream

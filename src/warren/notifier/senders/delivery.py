@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 from warren.errors import WarrenError
 from warren.notifier.message import Message
-
-# in place of what nobody is to see
-HIDDEN: Final = "REDACTED"
 
 
 class DeliveryError(WarrenError):

@@ -11,7 +11,7 @@ from typing import Final
 
 import httpx
 
-from warren import __version__
+from warren import __version__, secrecy
 from warren.notifier.senders.delivery import DeliveryError
 from warren.notifier.senders.trust import certificate_fault
 
@@ -25,7 +25,6 @@ _MOST_REDIRECTS: Final = 10
 _LATER: Final = frozenset({408, 425, 429})
 # no proxy leads to these, as with Go's client
 _LOCAL: Final = ("localhost", "127.0.0.1", "[::1]")
-_MASK: Final = "**********"
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,7 @@ class Answer:
 
     def quoted(self, secrets: Collection[str]) -> str:
         """The beginning of its text, for a message to a person; secrets that it repeats are hidden."""
-        text = " ".join(self.text.split())
-        for secret in secrets:
-            text = text.replace(secret, _MASK)
+        text = secrecy.without(" ".join(self.text.split()), secrets)
         text = "".join(letter for letter in text if letter.isprintable())
         return text if len(text) <= _MOST_QUOTED else text[:_MOST_QUOTED].rstrip() + "…"
 

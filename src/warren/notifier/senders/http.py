@@ -6,11 +6,13 @@ import base64
 from collections.abc import Mapping
 from typing import Final
 
+from warren import secrecy
 from warren.config.modules import HttpNotifier
 from warren.notifier.message import Kind, Message
-from warren.notifier.senders.delivery import HIDDEN, DeliveryError, Draft
+from warren.notifier.senders.delivery import DeliveryError, Draft
 from warren.notifier.senders.exchange import Answer, Exchange
 from warren.notifier.templates import Template, TemplateError
+from warren.secrecy import HIDDEN
 
 # what a person does about an answer
 _REMEDIES: Final = {
@@ -54,7 +56,7 @@ class HttpSender:
             keys=f"url-{message.kind}",
         )
         if not answer.taken:
-            raise DeliveryError(self._refusal(answer), retriable=answer.later, wait_s=answer.wait_s)
+            raise DeliveryError(self._refusal(answer, url), retriable=answer.later, wait_s=answer.wait_s)
         return f"HTTP {answer.status}"
 
     def draft(self, message: Message) -> Draft:
@@ -83,8 +85,9 @@ class HttpSender:
                 f"There is no url-{message.kind}; add it to send {message.kind} messages", retriable=False
             ) from None
 
-    def _refusal(self, answer: Answer) -> str:
-        quoted = answer.quoted(self._secrets)
+    def _refusal(self, answer: Answer, url: str) -> str:
+        # many receivers repeat the path that was asked for, which may be the permission to send
+        quoted = answer.quoted((*self._secrets, *secrecy.parts(url)))
         said = f"The receiver answered HTTP {answer.status}" + (f': "{quoted}"' if quoted else "")
         return f"{said}; {_REMEDIES.get(answer.status, 'see its log')}"
 

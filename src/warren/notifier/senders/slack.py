@@ -6,12 +6,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from warren import secrecy
 from warren.config.modules import SlackNotifier
 from warren.notifier.message import Kind, Message
-from warren.notifier.senders.delivery import HIDDEN, DeliveryError, Draft
+from warren.notifier.senders.delivery import DeliveryError, Draft
 from warren.notifier.senders.exchange import Answer, Exchange
 from warren.notifier.senders.slack_message import payload
 from warren.notifier.templates import Template, TemplateError
+from warren.secrecy import HIDDEN
 
 # Slack cuts longer texts
 _MOST_TEXT: Final = 40000
@@ -61,8 +63,8 @@ class SlackSender:
         self._token = module.token.get_secret_value()
         self._webhook = module.webhook_url.get_secret_value()
         self._api = f"{module.api_url.rstrip('/')}/chat.postMessage"
-        path = self._webhook.partition("://")[2].partition("/")[2]
-        self._secrets = tuple(secret for secret in (self._token, self._webhook, path) if secret)
+        known = (self._token, self._webhook, *secrecy.parts(self._webhook))
+        self._secrets = tuple(secret for secret in known if secret)
 
     def send(self, message: Message, timeout_s: float) -> str:
         """ "Slack took it", with the message's number in its channel when a bot sent it."""
@@ -86,8 +88,7 @@ class SlackSender:
 
     def draft(self, message: Message) -> Draft:
         """The request; a webhook's path is itself the permission to send."""
-        scheme, _, rest = self._webhook.partition("://")
-        url = self._api if self._token else f"{scheme}://{rest.partition('/')[0]}/{HIDDEN}"
+        url = self._api if self._token else secrecy.origin(self._webhook)
         headers = _headers(message) | ({"Authorization": HIDDEN} if self._token else {})
         shown = (f"{name}: {value}" for name, value in headers.items())
         return Draft((f"POST {url}", *shown), json.dumps(self._payload(message), ensure_ascii=False))
@@ -127,7 +128,7 @@ class SlackSender:
                 "The answer is not Slack's; check api-url and proxies on the way", retriable=True
             )
         if not said["ok"]:
-            raise self._refusal(answer, str(said.get("error", "")))
+            raise self._refusal(answer, secrecy.without(str(said.get("error", "")), self._secrets))
         return f"HTTP {answer.status}: Slack took it (ts {said.get('ts', 'unknown')})"
 
     def _refusal(self, answer: Answer, reason: str) -> DeliveryError:

@@ -164,10 +164,17 @@ def test_a_receiver_that_repeats_a_secret_does_not_bring_it_into_the_log(
     receiver.answer(Reply(403, f"no {secret}\n\x1b[31m".encode() + b"x" * 9000))
     headers = {"X-Api-Key": "t0ken", "Authorization": "Bearer b34rer"}
     error = str(fault(receiver.url, username="hook", password="s3cretpass", headers=headers))
-    assert error.startswith('The receiver answered HTTP 403: "no **********')
+    assert error.startswith('The receiver answered HTTP 403: "no REDACTED')
     assert len(error) < 300
     assert secret not in error
     assert "\x1b" not in error
+
+
+def test_a_receiver_that_repeats_the_path_does_not_bring_it_into_the_log(receiver: HttpReceiver) -> None:
+    receiver.answer(Reply(404, b"<pre>Cannot POST /hook/SECRETTOKEN/send</pre>"))
+    error = str(fault(f"{receiver.url}/hook/SECRETTOKEN/send"))
+    assert "REDACTED/send" in error
+    assert "SECRET" not in error
 
 
 @dataclass(frozen=True)

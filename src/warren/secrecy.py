@@ -1,0 +1,128 @@
+"""What a secret is and how it is hidden: the one place that knows, for the log, the API, errors and drafts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+from pydantic import SecretStr
+
+# in place of what nobody is to see
+HIDDEN: Final = "REDACTED"
+
+# names under which people keep secrets: of settings, extras, headers, parameters of an address
+_SECRET_NAME: Final = re.compile(
+    r"passw|passphrase|pass$|pwd|secret|token|credential|auth(?!or)|signature|bearer|webhook|cookie|"
+    r"(?:^|[_.-]|api|access|private|routing|integration|service)(?:key|sig|sas|sid|pin|dsn)(?:$|[_.-])",
+    re.IGNORECASE,
+)
+# parameters of an address that are one as well; elsewhere a code is a number of some kind
+_SECRET_PARAMETER: Final = re.compile(r"(?:^|[_.-])(?:code|sv|sp|k)$", re.IGNORECASE)
+_SECRET_VALUE: Final = (
+    re.compile(r"(?:bearer|basic|digest|token)\s+\S+", re.IGNORECASE),
+    # the beginnings of well-known tokens: JSON web tokens, Slack, GitHub, GitLab, AWS, Google, OpenAI, Grafana
+    re.compile(r"eyJ[\w-]+\.[\w-]+\.|xox[a-z]-|gh[a-z]_|github_pat_|glpat-|AKIA|AIza|sk-|glsa_|glc_"),
+    # long hexadecimal numbers, and letters and digits in a mix that nobody would think of
+    re.compile(r"[0-9a-fA-F]{32,}$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"),
+    re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w+/=]{24,}$", re.ASCII),
+)
+_LOGIN: Final = re.compile(r"(?<=://)[^/?#@\s]+(?=@)")
+_PARAMETER: Final = re.compile(r"(?P<name>[^?&#=]+)=(?P<value>[^&#]*)")
+_ORIGIN: Final = re.compile(
+    r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^/?#@]*@)?(?P<host>[^/?#]*)(?P<rest>.*)", re.DOTALL
+)
+# an address that is nothing but a template's expression
+_TEMPLATE: Final = re.compile(r"\s*\{\{[^{}]*\}\}\s*")
+# addresses that are themselves the permission to send (Slack, Teams, Discord, and those that copy them)
+_WEBHOOK_PATH: Final = re.compile(
+    r"(?<=://)(?P<host>[^/?#]*(?:hooks?\.|webhook)[^/?#]*|[^/?#]+(?=/api/webhooks/))/[^?#]*", re.IGNORECASE
+)
+# a shorter part of an address is a word that may stand anywhere in a text
+_LEAST_PART: Final = 6
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether what stands under this name is a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def is_secret_value(value: str) -> bool:
+    """Whether the text looks like a key or a token, whatever its name."""
+    return any(form.match(value) for form in _SECRET_VALUE)
+
+
+def without_login(text: str) -> str:
+    """The text with the login inside of any address hidden."""
+    return _LOGIN.sub(HIDDEN, text)
+
+
+def hidden(name: object, value: Any) -> Any:
+    """A value of any kind as it may be written down under that name."""
+    if isinstance(value, SecretStr) or (value and isinstance(name, str) and is_secret_name(name)):
+        return HIDDEN
+    if isinstance(value, Mapping):
+        return {inner: hidden(inner, item) for inner, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [hidden(None, item) for item in value]
+    if isinstance(value, str):
+        return without_login(value)
+    return value
+
+
+def origin(address: str) -> str:
+    """Scheme and host of an address, for those who need not know the rest: its path may be the permission to send."""
+    found = _ORIGIN.fullmatch(address)
+    if found is None:
+        return address if not address or _TEMPLATE.fullmatch(address) else HIDDEN
+    rest = found["rest"]
+    return f"{found['scheme']}{found['host']}" + (rest if rest in {"", "/"} else f"/{HIDDEN}")
+
+
+def address(text: str) -> str:
+    """An address without login, secret parameters, or the path of a well-known webhook, for those who may see it."""
+    if "://" not in text:
+        return text
+    shown = _WEBHOOK_PATH.sub(rf"\g<host>/{HIDDEN}", without_login(text))
+    start, mark, query = shown.partition("?")
+    return start + mark + _PARAMETER.sub(_parameter, query)
+
+
+def extras(values: Mapping[str, str], *, everything: bool) -> dict[str, str]:
+    """A notifier's extras by name, as Go orders a map; `everything`: for an administrator."""
+    shown = address if everything else origin
+    return {
+        name: HIDDEN
+        if is_secret_name(name) or is_secret_value(values[name])
+        else shown(values[name])
+        if "://" in values[name]
+        else values[name]
+        for name in sorted(values)
+    }
+
+
+def parts(url: str) -> tuple[str, ...]:
+    """What of an address a receiver may repeat in its answer, however it writes it; longest first."""
+    try:
+        split = urlsplit(url)
+    except ValueError:
+        return ()
+    query = [match["value"] for match in _PARAMETER.finditer(split.query)]
+    whole = [f"{split.path}?{split.query}" if split.query else split.path, split.path, split.query]
+    found = [*whole, *split.path.split("/"), *query, split.username or "", split.password or ""]
+    found += [unquote(each) for each in found]
+    return tuple(sorted({each for each in found if len(each) >= _LEAST_PART}, key=len, reverse=True))
+
+
+def without(text: str, secrets: Collection[str]) -> str:
+    """The text with these secrets hidden."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+def _parameter(match: re.Match[str]) -> str:
+    name, value = match["name"], match["value"]
+    secret = is_secret_name(name) or _SECRET_PARAMETER.search(name) or is_secret_value(value)
+    return f"{name}={HIDDEN}" if secret and not value.startswith("{{") else match[0]
