@@ -65,6 +65,17 @@ class Notifier(GroupLists):
         default=0, description="beyond Burrow: seconds of silence after start, while windows fill"
     )
 
+    cluster_incidents: bool = Field(
+        default=False, description="beyond Burrow: also tell when a whole cluster cannot be seen"
+    )
+    cluster_incident_after: Positive = Field(
+        default=120, description="beyond Burrow: seconds that a cluster cannot be seen before that is told"
+    )
+
+    def tells_of_cluster(self, cluster: str) -> bool:
+        """Whether the module wants to hear that this cluster cannot be seen."""
+        return self.cluster_incidents and self.cluster in {"", cluster}
+
     def tells_of(self, cluster: str, group: str) -> bool:
         """Whether the module cares about this group of this cluster."""
         return self.cluster in {"", cluster} and self.accepts(group)

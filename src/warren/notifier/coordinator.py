@@ -20,17 +20,26 @@ from warren.errors import ConfigError
 from warren.evaluator.status import Status
 from warren.notifier.book import Book, BookError, Case
 from warren.notifier.deliveries import Deliveries, Outlet, Waiting
-from warren.notifier.incidents import News, Outcome, looked_at, nothing_to_do, vanished
+from warren.notifier.incidents import (
+    News,
+    Outcome,
+    looked_at,
+    nothing_to_do,
+    seen_again,
+    unseen,
+    vanished,
+)
 from warren.notifier.leadership import Alone, Election, Leader, instance_name
 from warren.notifier.ledger import Ledger
 from warren.notifier.local_book import LocalBook
 from warren.notifier.message import Message
-from warren.notifier.record import Incident, Leadership, ModuleCounts
-from warren.notifier.retries import next_attempt_ms
+from warren.notifier.record import Ending, Incident, Leadership, ModuleCounts
+from warren.notifier.retries import wait_ms
 from warren.notifier.rules import Module, Moment
 from warren.notifier.senders import sender
 from warren.notifier.shared_book import SharedBook
 from warren.notifier.templates import examine
+from warren.notifier.watch import Watch
 from warren.snapshot.group_table import group_table
 from warren.snapshot.model import ClusterSnapshot
 
@@ -45,6 +54,9 @@ _STOP_S: Final = 3.0
 # groups whose modules are remembered
 _MOST_REMEMBERED: Final = 100_000
 
+# in place of a group's name: the cluster itself. Kafka's groups may have no name either; those are not told of
+CLUSTER: Final = ""
+
 MakeSender = Callable[[str, AnyNotifier, Callable[[str, str], str]], Outlet]
 
 
@@ -53,6 +65,10 @@ class Progress(Protocol):
 
     @property
     def caught_up(self) -> bool: ...
+
+    @property
+    def error(self) -> str:
+        """Why the cluster cannot be seen; empty when it can."""
 
 
 class Snapshots(Protocol):
@@ -107,17 +123,18 @@ class Coordinator:
         self._ledger: Ledger | None = None
         # the term that the ledger was loaded in
         self._term: int | None = None
-        # clusters whose windows hold what was there before the start
-        self._caught_up: set[str] = set()
+        # cluster: since when it cannot be seen, on the monotonic clock
+        self._unseen_since_s: dict[str, float] = {}
+        self._watch = Watch(settings)
         # cluster and group: the modules that tell of it
         self._accepting: dict[tuple[str, str], tuple[Module, ...]] = {}
-        self._started_ms = 0
+        self._started_s = 0.0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="notifier", daemon=True)
 
     def start(self) -> None:
         """Begin; returns at once, also when ZooKeeper does not answer. BookError when there is no place for a file."""
-        self._started_ms = now_ms()
+        self._started_s = time.monotonic()
         self._ledger = Ledger(self._book(), needs_book=self._election is not None)
         self._leader.start()
         self._deliveries.start()
@@ -166,7 +183,7 @@ class Coordinator:
         if self._election is not None and self._settings.zookeeper is not None:
             return SharedBook(self._election, self._settings.zookeeper.root_path)
         folder = Path(self._settings.spark.checkpoint_dir).absolute() / "notifier"
-        return LocalBook(folder, self._started_ms)
+        return LocalBook(folder, now_ms())
 
     def _run(self) -> None:
         due_s = time.monotonic()
@@ -174,7 +191,8 @@ class Coordinator:
             # a look that comes late counts as if on time: repeats keep their pace
             late_ms = round((time.monotonic() - due_s) * 1000)
             try:
-                self._round(Moment(now_ms() - late_ms, self._started_ms))
+                running_ms = round((due_s - self._started_s) * 1000)
+                self._round(Moment(now_ms() - late_ms, running_ms))
             except Exception:
                 # the next round may do better
                 log.exception("fault in the notifier")
@@ -193,7 +211,8 @@ class Coordinator:
             for cluster in self._answers.clusters():
                 self._look(ledger, cluster, moment)
             for cluster in ledger.clusters() - set(self._answers.clusters()):
-                self._decide(ledger, self._ended(ledger.open_cases(cluster), moment), moment)
+                ended = self._ended(ledger.open_cases(cluster), moment, "unwatched")
+                self._decide(ledger, ended, moment)
         except BookError as error:
             # what was decided is not sent; the next round reads the book and decides anew
             log.warning("the notifier's book is out of reach", error=str(error))
@@ -226,19 +245,42 @@ class Coordinator:
         record = ledger.record_of(message)
         if record is None or not record.attempts:
             return Waiting(message)
-        due_ms = next_attempt_ms(record.attempts, record.at_ms, 0.5) or now
-        return Waiting(message, record.attempts, time.monotonic() + max(0, due_ms - now) / 1000)
+        left_s = wait_ms(record.attempts, record.at_ms, now) / 1000
+        return Waiting(message, record.attempts, time.monotonic() + left_s)
 
     def _look(self, ledger: Ledger, cluster: str, moment: Moment) -> None:
-        """One cluster. Nothing is decided while its windows are being filled: an open or a close would be false."""
-        if cluster not in self._caught_up:
-            if not self._answers.progress(cluster).caught_up:
-                return
-            self._caught_up.add(cluster)
-        snapshot = self._answers.snapshot(cluster)
-        if snapshot is None:
+        """One cluster.
+
+        Nothing is decided about its groups while its windows are being filled or while it cannot be seen: an open or a
+        close would be false.
+        """
+        progress, snapshot = self._answers.progress(cluster), self._answers.snapshot(cluster)
+        cases = ledger.open_cases(cluster)
+        itself = cases.pop(CLUSTER, None) or Case(cluster, CLUSTER)
+        if progress.error:
+            since_s = self._unseen_since_s.setdefault(cluster, time.monotonic())
+            self._decide(ledger, self._unseen(itself, progress.error, since_s, moment), moment)
             return
-        self._decide(ledger, self._outcomes(ledger.open_cases(cluster), snapshot, moment), moment)
+        self._unseen_since_s.pop(cluster, None)
+        if not progress.caught_up or snapshot is None:
+            return
+        if not itself.is_empty:
+            self._decide(ledger, iter([seen_again(itself, self._modules, moment, _new_id)]), moment)
+        self._decide(ledger, self._outcomes(cases, snapshot, moment), moment)
+
+    def _unseen(self, case: Case, reason: str, since_s: float, moment: Moment) -> Iterator[Outcome]:
+        """The cluster cannot be seen: those who asked for it are told, after a while."""
+        seconds = time.monotonic() - since_s
+        modules = [
+            module
+            for module in self._modules
+            if module.settings.tells_of_cluster(case.cluster)
+            and (seconds >= module.settings.cluster_incident_after or module.name in case.told)
+        ]
+        if modules:
+            outcome = unseen(case, reason, modules, moment, _new_id)
+            if outcome.case != case or outcome.messages:
+                yield outcome
 
     def _outcomes(
         self, cases: dict[str, Case], snapshot: ClusterSnapshot, moment: Moment
@@ -246,15 +288,22 @@ class Coordinator:
         table = group_table(snapshot)
         troubled = np.flatnonzero(np.asarray(table.status) != Status.OK).tolist()
         everyone = any(module.hears_of_ok for module in self._modules)
-        place = {name: at for at, name in enumerate(table.names)}
+        # a group that the lists leave out by now is not told of, though its windows may be there for a while
+        place = {name: at for at, name in enumerate(table.names) if name != CLUSTER}
         # most groups are OK and were before: nobody looks at them one by one
         looks = range(len(table.names)) if everyone else {*troubled, *(place[g] for g in cases if g in place)}
         for at in sorted(looks):
             group, status = table.names[at], Status(int(table.status[at]))
+            if group == CLUSTER or not self._watch.includes(snapshot.name, group):
+                continue
             outcome = self._outcome(cases.get(group) or Case(snapshot.name, group), status, snapshot, moment)
             if outcome is not None:
                 yield outcome
-        yield from self._ended({group: case for group, case in cases.items() if group not in place}, moment)
+        for group, case in cases.items():
+            if not self._watch.includes(snapshot.name, group):
+                yield from self._ended({group: case}, moment, "unwatched")
+            elif group not in place:
+                yield from self._ended({group: case}, moment, "gone")
 
     def _outcome(
         self, case: Case, status: Status, snapshot: ClusterSnapshot, moment: Moment
@@ -273,10 +322,11 @@ class Coordinator:
             return None
         return outcome if outcome.case != case or outcome.messages or outcome.ended else None
 
-    def _ended(self, cases: Mapping[str, Case], moment: Moment) -> Iterator[Outcome]:
+    def _ended(self, cases: Mapping[str, Case], moment: Moment, ending: Ending) -> Iterator[Outcome]:
         """The groups are not there any more."""
         for case in cases.values():
-            yield vanished(case, self._accepted(case), moment, _new_id)
+            modules = self._modules if case.group == CLUSTER else self._accepted(case)
+            yield vanished(case, modules, moment, _new_id, ending)
 
     def _decide(self, ledger: Ledger, outcomes: Iterator[Outcome], moment: Moment) -> None:
         batch: list[Outcome] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
@@ -89,7 +89,9 @@ def looked_at(
     return _outcome(standing, telling, modules, ending)
 
 
-def vanished(case: Case, modules: Sequence[Module], moment: Moment, new_id: NewId) -> Outcome:
+def vanished(
+    case: Case, modules: Sequence[Module], moment: Moment, new_id: NewId, ending: Ending = "gone"
+) -> Outcome:
     """The group is not there any more: its incident ends, and who was told of it hears so."""
     telling, incident = _Telling(moment, new_id, dict(case.told)), case.incident
     nothing = GroupStatus(case.cluster, case.group, Status.NOTFOUND, 1.0, (), 0, None, 0)
@@ -99,7 +101,33 @@ def vanished(case: Case, modules: Sequence[Module], moment: Moment, new_id: NewI
             telling.tell(module, "close", nothing, incident)
     # as Burrow: a group that comes back is a new one
     telling.told.clear()
-    return _outcome(Case(case.cluster, case.group, incident), telling, modules, "gone")
+    return _outcome(Case(case.cluster, case.group, incident), telling, modules, ending)
+
+
+def unseen(case: Case, reason: str, modules: Sequence[Module], moment: Moment, new_id: NewId) -> Outcome:
+    """The cluster itself cannot be seen; `modules` are those that are told of that by now."""
+    outcome = looked_at(case, _cluster(case, Status.ERR), modules, moment, new_id)
+    incident = outcome.case.incident
+    if incident is None or incident.reason == reason:
+        return outcome
+    told = msgspec.structs.replace(outcome.case, incident=msgspec.structs.replace(incident, reason=reason))
+    return replace(outcome, case=told)
+
+
+def seen_again(case: Case, modules: Sequence[Module], moment: Moment, new_id: NewId) -> Outcome:
+    """The cluster can be seen again: who was told that it could not hears so. Nothing else is remembered of it."""
+    telling = _Telling(moment, new_id, dict(case.told))
+    for module in modules:
+        told = telling.told.get(module.name)
+        if case.incident is not None and module.settings.send_close and told_of(told, case.incident.id):
+            telling.tell(module, "close", _cluster(case, Status.OK), case.incident)
+    telling.told.clear()
+    return _outcome(Case(case.cluster, case.group, case.incident), telling, modules, "ok")
+
+
+def _cluster(case: Case, status: Status) -> GroupStatus:
+    """A cluster as a message tells of it: a group without a name and without partitions."""
+    return GroupStatus(case.cluster, case.group, status, 1.0, (), 0, None, 0)
 
 
 def nothing_to_do(case: Case, status: Status, modules: Sequence[Module], now_ms: int) -> bool:
@@ -148,8 +176,10 @@ def _outcome(standing: Case, telling: _Telling, modules: Sequence[Module], endin
         incident = msgspec.structs.replace(incident, messages=_bounded(records))
     over = None
     if incident is not None and ending:
-        status = Status.NOTFOUND if ending == "gone" else Status.OK
-        over = msgspec.structs.replace(incident, end_ms=now_ms, ending=ending, status=status)
+        status = Status.OK if ending == "ok" else Status.NOTFOUND
+        # a clock that was ahead at the beginning must not make it end before that
+        end_ms = max(now_ms, incident.start_ms)
+        over = msgspec.structs.replace(incident, end_ms=end_ms, ending=ending, status=status)
         incident = None
     told = telling.told if incident else _remembered(telling.told, modules, now_ms)
     case = msgspec.structs.replace(standing, incident=incident, told=told)

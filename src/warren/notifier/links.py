@@ -10,7 +10,7 @@ from warren.config.settings import Settings
 
 
 def pages(settings: Settings, port: int | None = None, host: str | None = None) -> Callable[[str, str], str]:
-    """page(cluster, group) -> address of the group's page; "" when nobody could reach it.
+    """page(cluster, group) -> address of the group's page, or of the health page without a group; "": out of reach.
 
     `port` is the one that the first listener got, where the configuration asks for any free one.
     """
@@ -19,6 +19,8 @@ def pages(settings: Settings, port: int | None = None, host: str | None = None) 
     def page(cluster: str, group: str) -> str:
         if not base:
             return ""
+        if not group:
+            return f"{base}/v4/health"
         return f"{base}/v4/clusters/{quote(cluster, safe='')}/groups/{quote(group, safe='')}"
 
     return page

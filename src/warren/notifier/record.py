@@ -12,8 +12,9 @@ from warren.notifier.message import Kind
 # owed: decided, and not yet out; failed: given up after its last attempt; abandoned: a newer one took its place
 # before it got out, or its module is not configured any more
 State = Literal["owed", "sent", "failed", "abandoned"]
-# ok: the group is OK again; gone: it was deleted or expired, or its cluster is not configured any more
-Ending = Literal["", "ok", "gone"]
+# ok: the group is OK again, or the cluster can be seen again; gone: the group was deleted or has expired;
+# unwatched: it is not watched any more, because of a list or because its cluster is not configured any more
+Ending = Literal["", "ok", "gone", "unwatched"]
 # alone: no [zookeeper]; disconnected: ZooKeeper does not answer, so nothing is sent from here
 Role = Literal["alone", "leading", "following", "disconnected"]
 
@@ -38,10 +39,11 @@ class MessageRecord(msgspec.Struct, frozen=True):
 
 
 class Incident(msgspec.Struct, frozen=True):
-    """One group from the moment it was not OK until it was again."""
+    """One group from the moment it was not OK until it was again; or a cluster that cannot be seen."""
 
     id: str
     cluster: str
+    # "": the cluster itself
     group: str
     start_ms: int
     # None while it is open
@@ -52,6 +54,8 @@ class Incident(msgspec.Struct, frozen=True):
     worst: Status
     # oldest first; of a long incident the first one and the newest ones
     messages: tuple[MessageRecord, ...] = ()
+    # of a cluster: why it cannot be seen
+    reason: str = ""
 
     @property
     def is_open(self) -> bool:

@@ -26,3 +26,10 @@ def next_attempt_ms(
     # what was asked for is never cut short, only spread behind it
     asked_ms = min(max(asked_s or 0.0, 0.0), MOST_ASKED_S) * 1000 * (1 + JITTER * jitter)
     return failed_at_ms + round(max(own_ms, asked_ms))
+
+
+def wait_ms(attempt: int, failed_at_ms: int, now_ms: int) -> int:
+    """What is left of the wait after an attempt by an earlier process, whose clock may have been another one."""
+    whole = next_attempt_ms(attempt, 0, 0.5) or 0
+    passed = max(0, now_ms - failed_at_ms)
+    return max(0, whole - passed)

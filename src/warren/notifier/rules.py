@@ -14,6 +14,8 @@ from warren.snapshot.model import GroupStatus
 _MS: Final = 1000
 # looks come at a fixed pace, give or take: one that is so little early still counts as a whole interval later
 SLACK_MS: Final = 100
+# clocks of two instances may differ by so much; a time that lies further ahead was written by a clock that was wrong
+SKEW_MS: Final = 60_000
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -50,16 +52,16 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One look: when it is, and when this process began to look."""
+    """One look: when it is, and for how long this process has been looking, whatever the clock did meanwhile."""
 
     now_ms: int
-    started_ms: int
+    running_ms: int
 
 
 def view_of(module: Module, result: GroupStatus) -> GroupStatus:
     """The group as the module sees it: without the topics that do not count for it."""
     denied = module.settings.topic_denylist
-    if denied is None:
+    if denied is None or not result.partitions:
         return result
     kept = tuple(each for each in result.partitions if not denied.matches(each.topic))
     full = sum(each.complete == 1 for each in kept)
@@ -95,8 +97,13 @@ def said_once(module: Module, told: Told | None, incident: str) -> bool:
 
 
 def too_soon(module: Module, told: Told | None, now_ms: int) -> bool:
-    """`send-interval` has not passed since the last message, also when that was of an earlier incident."""
-    return told is not None and now_ms - told.at_ms < module.settings.repeat_after * _MS - SLACK_MS
+    """`send-interval` has not passed since the last message, also when that was of an earlier incident.
+
+    A message that was told hours ahead of now was told by a clock that was wrong: nobody knows how long ago that is.
+    """
+    if told is None:
+        return False
+    return -SKEW_MS <= now_ms - told.at_ms < module.settings.repeat_after * _MS - SLACK_MS
 
 
 def unchanged(module: Module, told: Told | None, status: Status, incident: str) -> bool:
@@ -113,7 +120,7 @@ def too_incomplete(module: Module, complete: float) -> bool:
 
 def quiet(module: Module, moment: Moment) -> bool:
     """`quiet-start`: too soon after the start of this process."""
-    return moment.now_ms - moment.started_ms < module.settings.quiet_start * _MS
+    return moment.running_ms < module.settings.quiet_start * _MS
 
 
 def opens(module: Module, view: GroupStatus, told: Told | None, incident: str, moment: Moment) -> bool:

@@ -148,6 +148,8 @@ NOTIFIER: dict[str, Any] = {
     "minimum-complete": 0.0,
     "on-change": False,
     "quiet-start": 0,
+    "cluster-incidents": False,
+    "cluster-incident-after": 120,
 }
 DEFAULTS |= {
     "notifier http": NOTIFIER

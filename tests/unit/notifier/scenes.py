@@ -64,7 +64,6 @@ class Story:
 
     modules: list[Module]
     group: str = "g"
-    started_ms: int = NOW
     case: Case = NOTHING
     numbers: Callable[[], int] = field(default_factory=lambda: itertools.count(1).__next__)
 
@@ -76,11 +75,11 @@ class Story:
 
     def look(self, after_s: float, seen: Status | GroupStatus) -> Outcome:
         result = group(self.group, seen) if isinstance(seen, Status) else seen
-        moment = Moment(NOW + round(after_s * 1000), self.started_ms)
+        moment = Moment(NOW + round(after_s * 1000), max(0, round(after_s * 1000)))
         return self._went_on(looked_at(self.case, result, self.modules, moment, self.new_id))
 
     def gone(self, after_s: float) -> Outcome:
-        moment = Moment(NOW + round(after_s * 1000), self.started_ms)
+        moment = Moment(NOW + round(after_s * 1000), max(0, round(after_s * 1000)))
         return self._went_on(vanished(self.case, self.modules, moment, self.new_id))
 
     def _went_on(self, outcome: Outcome) -> Outcome:
@@ -135,6 +134,7 @@ class Snapshot:
 @dataclass(frozen=True)
 class Progress:
     caught_up: bool
+    error: str = ""
 
 
 class Scene:
@@ -142,6 +142,7 @@ class Scene:
 
     def __init__(self, **statuses: Status) -> None:
         self.caught_up = True
+        self.error = ""
         self.current: Snapshot | None = None
         self.show(**statuses)
 
@@ -156,4 +157,4 @@ class Scene:
         return self.current
 
     def progress(self, cluster: str) -> Progress:
-        return Progress(caught_up=self.caught_up)
+        return Progress(self.caught_up, self.error)

@@ -15,6 +15,7 @@ from warren.config.sections import Spark
 from warren.config.settings import Settings
 from warren.evaluator.status import Status
 from warren.notifier.coordinator import Coordinator
+from warren.notifier.deliveries import Outlet
 from warren.notifier.message import Message
 from warren.notifier.senders.delivery import DeliveryError
 from warren.snapshot.model import GroupStatus
@@ -70,7 +71,7 @@ class Sent:
 
 
 @contextmanager
-def running(folder: Path, scene: Scene, sent: Sent, **settings: object) -> Iterator[Coordinator]:
+def running(folder: Path, scene: Scene, sent: Outlet, **settings: object) -> Iterator[Coordinator]:
     module = NullNotifier.model_validate({"interval": 1, "send_interval": 3600} | settings)
     made = Coordinator(
         Settings(notifier={"it": module}, spark=Spark(checkpoint_dir=str(folder))),
@@ -129,7 +130,7 @@ def test_the_incidents_of_a_cluster_that_is_not_configured_any_more_end(tmp_path
         assert eventually(lambda: sent.groups == ["bad"], 20)
     scene.clusters = list  # type: ignore[method-assign]
     with running(tmp_path, scene, sent, send_close=True) as coordinator:
-        assert eventually(lambda: [each.ending for each in coordinator.incidents()] == ["gone"], 20)
+        assert eventually(lambda: [each.ending for each in coordinator.incidents()] == ["unwatched"], 20)
         assert eventually(lambda: sent.groups == ["bad", "bad"], 20)
 
 

@@ -311,7 +311,7 @@ def test_a_look_is_spared_only_when_it_would_change_nothing(case: Idle) -> None:
     known = Case("local", "g", incident, {"hook": case.told} if case.told else {})
     assert nothing_to_do(known, case.status, modules, NOW + 3000) is case.spared
     if case.spared:
-        story = Story(modules, case=known, started_ms=NOW)
+        story = Story(modules, case=known)
         outcome = story.look(3, case.status)
         assert (outcome.messages, outcome.ended, outcome.case) == ((), None, known)
 

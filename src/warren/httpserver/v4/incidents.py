@@ -70,6 +70,7 @@ def _incident(incident: Incident) -> shapes.Incident:
         incident.start_ms,
         incident.end_ms,
         incident.ending or None,
+        incident.reason,
         incident.status.name,  # type: ignore[arg-type] # of a group
         incident.worst.name,  # type: ignore[arg-type]
         [_message(message) for message in incident.messages],

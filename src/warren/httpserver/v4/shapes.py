@@ -233,17 +233,21 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Incident(msgspec.Struct, frozen=True):
-    """One group from the moment it was not OK until it was again."""
+    """One group from the moment it was not OK until it was again; or a cluster that cannot be seen."""
 
     id: str
     cluster: str
-    group: str
+    group: Annotated[str, Meta(description="Empty: the cluster itself cannot be seen")]
     start: Milliseconds
     end: Annotated[Milliseconds | None, Meta(description="Null: it is open")]
     ending: Annotated[
-        Literal["ok", "gone"] | None,
-        Meta(description="ok: the group was OK again; gone: it or its cluster is not watched any more"),
+        Literal["ok", "gone", "unwatched"] | None,
+        Meta(
+            description="ok: the group was OK again; gone: it was deleted or has expired; "
+            "unwatched: it is not watched any more, because of a list or because its cluster is not configured"
+        ),
     ]
+    reason: Annotated[str, Meta(description="Of a cluster: why it cannot be seen; else empty")]
     status: Annotated[IncidentStatusName, Meta(description="The group's status at the last look")]
     worst: Annotated[IncidentStatusName, Meta(description="The worst status of the incident")]
     messages: Annotated[

@@ -194,7 +194,16 @@ def _asked_wait_s(headers: httpx.Headers) -> float | None:
     asked = headers.get("Retry-After", "").strip()
     if asked.isascii() and asked.isdigit():
         return float(asked)
+    until = _moment_s(asked)
+    if until is None:
+        return None
+    # by the other side's own clock, where it tells the time: ours may be wrong
+    now = _moment_s(headers.get("Date", ""))
+    return max(0.0, until - (time.time() if now is None else now))
+
+
+def _moment_s(date: str) -> float | None:
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(asked).timestamp() - time.time())
+        return email.utils.parsedate_to_datetime(date).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None

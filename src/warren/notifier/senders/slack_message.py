@@ -38,7 +38,8 @@ def payload(message: Message, link: str) -> dict[str, Any]:
     if result.partitions and message.kind == "open":
         details.append(_section(_worst(result)))
     if link and len(link) < MOST_TEXT // 2:
-        details.append(_section(f"<{_marked_off(link)}|Open the group's page>"))
+        page = "group's page" if result.group else "health page"
+        details.append(_section(f"<{_marked_off(link)}|Open the {page}>"))
     return {
         "text": _cut(_fallback(message), MOST_FALLBACK),
         "blocks": [_section(heading)],
@@ -65,12 +66,16 @@ def duration(seconds: float) -> str:
 def _heading(message: Message) -> str:
     result = message.result
     status = "OK again" if message.kind == "close" else result.status.name
+    if not result.group:
+        return f"*{status}*: {_of_cluster(message, '*')}"
     return f"*{status}*: *{escaped(result.group) or '(no name)'}* on {escaped(result.cluster)}"
 
 
 def _fallback(message: Message) -> str:
     """What a phone shows before Slack is opened."""
     result = message.result
+    if not result.group:
+        return f"{'OK again' if message.kind == 'close' else result.status.name}: {_of_cluster(message)}"
     where = f"{escaped(result.group)} on {escaped(result.cluster)}"
     if message.kind == "close":
         lasted = _lasted(message)
@@ -78,11 +83,17 @@ def _fallback(message: Message) -> str:
     return f"{result.status.name}: {where}, {_trouble(result)}, total lag {result.totallag:,}"
 
 
+def _of_cluster(message: Message, around: str = "") -> str:
+    """A message without a group is about the cluster itself."""
+    can = "can be seen again" if message.kind == "close" else "cannot be seen"
+    return f"cluster {around}{escaped(message.result.cluster)}{around} {can}"
+
+
 def _facts(message: Message) -> list[str]:
     """Label and value, two beside each other where the screen is wide."""
     result = message.result
-    facts = [("Total lag", f"{result.totallag:,}")]
-    if message.kind == "open":
+    facts = [("Total lag", f"{result.totallag:,}")] if result.group else []
+    if message.kind == "open" and result.group:
         facts.append(("Partitions", _trouble(result)))
     if message.start_ms is not None:
         facts.append(("Since" if message.kind == "open" else "Began", _moment(message.start_ms)))

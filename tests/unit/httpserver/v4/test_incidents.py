@@ -57,6 +57,7 @@ def test_an_incident_says_what_was_sent_to_whom_and_how_it_went() -> None:
         "start": T0 + 3000,
         "end": None,
         "ending": None,
+        "reason": "",
         "status": "WARN",
         "worst": "ERR",
     }

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.notifier.templates.messages import EXAMPLE, EXTRAS, zone
 
 from warren.evaluator.status import Status
+from warren.notifier.message import Message
 from warren.notifier.templates import load_template, sample
 from warren.notifier.templates.binding import EXTRAS as EXTRAS_TYPE
 from warren.notifier.templates.binding import SUBJECT
@@ -18,6 +19,7 @@ from warren.notifier.templates.go.parser import parse
 from warren.notifier.templates.helpers import FUNCTIONS
 from warren.notifier.templates.samples import sparse
 from warren.notifier.templates.template import template_source
+from warren.snapshot.model import GroupStatus
 
 NAMES = ("http-open", "http-close", "email-open", "email-close")
 
@@ -60,6 +62,24 @@ def test_mails_begin_with_a_subject(status: Status, kind: Literal["open", "close
         assert "\n\n\n" not in text
         assert text.endswith("\n")
         assert not text.endswith("\n\n")
+
+
+def test_a_mail_about_a_cluster_names_no_group() -> None:
+    cluster = GroupStatus("east", "", Status.ERR, 1.0, (), 0, None, 0)
+    opened = Message("m", "ops", "open", "i", 1_767_366_245_000, 1_767_366_245_000, cluster)
+    closed = Message("m", "ops", "close", "i", 1_767_366_245_000, 1_767_366_245_000, cluster)
+    with zone("UTC"):
+        assert load_template("", "email-open").render(opened, {}).splitlines() == [
+            "Subject: [ERR] cluster east cannot be seen",
+            "Content-Type: text/plain; charset=utf-8",
+            "",
+            "Cluster east cannot be seen: nothing is known of its groups meanwhile.",
+            "",
+            "Since      Friday, 2 January 2026, 15:04:05 UTC",
+            "",
+            "Incident i",
+        ]
+        assert "Cluster east can be seen again." in load_template("", "email-close").render(closed, {})
 
 
 def test_a_mail_as_a_person_reads_it() -> None:
