@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -20,7 +21,8 @@ _MAIN: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 class ZooKeeperServer:
     """Runs between `with` and its end; sessions may be as short as twice the tick."""
 
-    def __init__(self, folder: Path, *, tick_ms: int = 3000) -> None:
+    def __init__(self, folder: Path, *, tick_ms: int = 3000, users: Mapping[str, str] | None = None) -> None:
+        """`users`: name: password, for logins with SASL."""
         port = free_port(HOST)
         self.address = f"{HOST}:{port}"
         self._settings = folder / "zoo.cfg"
@@ -28,6 +30,16 @@ class ZooKeeperServer:
             f"dataDir={folder}/data\nclientPortAddress={HOST}\nclientPort={port}\n"
             f"tickTime={tick_ms}\nadmin.enableServer=false\n"
         )
+        self._options: list[str] = []
+        if users:
+            logins = folder / "logins.conf"
+            entries = " ".join(f'user_{name}="{password}"' for name, password in users.items())
+            module = "org.apache.zookeeper.server.auth.DigestLoginModule"
+            logins.write_text(f"Server {{ {module} required {entries}; }};\n")
+            self._options = [
+                f"-Djava.security.auth.login.config={logins}",
+                "-Dzookeeper.authProvider.sasl=org.apache.zookeeper.server.auth.SASLAuthenticationProvider",
+            ]
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -35,7 +47,16 @@ class ZooKeeperServer:
         java = shutil.which("java")
         assert java is not None, "the tests need Java"
         self._process = subprocess.Popen(
-            [java, "-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", JAR, _MAIN, str(self._settings)],
+            [
+                java,
+                "-Xmx64m",
+                "-XX:TieredStopAtLevel=1",
+                *self._options,
+                "-cp",
+                JAR,
+                _MAIN,
+                str(self._settings),
+            ],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

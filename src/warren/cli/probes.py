@@ -22,6 +22,7 @@ from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, Pa
 from warren.config.sections import KafkaConsumer
 from warren.kafka.client import client_properties
 from warren.kafka.login import with_login
+from warren.notifier.leadership import logged_in
 
 # clients that report on their own would talk over our answer
 _SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)
@@ -44,7 +45,9 @@ def probes(settings: Settings) -> Iterator[Probe]:
             yield Probe(f"consumer.{name}", "ZooKeeper", where, partial(_zookeeper, where, path))
     if settings.zookeeper is not None:
         where = ",".join(settings.zookeeper.servers)
-        yield Probe("zookeeper", "ZooKeeper", where, partial(_zookeeper, where, ""))
+        yield Probe(
+            "zookeeper", "ZooKeeper", where, partial(_zookeeper, where, "", **logged_in(settings.zookeeper))
+        )
     yield from notifier_probes(settings)
     for name, sink in settings.sink.items():
         yield from _sink(settings, f"sink.{name}", sink)
@@ -97,8 +100,8 @@ def _kafka(properties: dict[str, Any], topic: str, limit_s: float) -> str:
     return f"{brokers}, {there}"
 
 
-def _zookeeper(hosts: str, path: str, limit_s: float) -> str:
-    client = KazooClient(hosts=hosts, timeout=limit_s, logger=_SILENT)
+def _zookeeper(hosts: str, path: str, limit_s: float, **login: Any) -> str:
+    client = KazooClient(hosts=hosts, timeout=limit_s, logger=_SILENT, **login)
     try:
         client.start(timeout=limit_s)
         there = bool(path) and client.exists(path) is not None

@@ -74,6 +74,22 @@ class ZooKeeper(Section):
     )
     timeout: Positive = Field(default=6, description="session time-out in seconds")
     root_path: ZnodePath = Field(default="/burrow", description="path under which Warren keeps its lock")
+    auth_type: Annotated[Literal["digest", "sasl"], Lower] = Field(
+        default="digest",
+        description="beyond Burrow: how to log in, when there is a username; sasl: with DIGEST-MD5",
+    )
+    username: str = Field(
+        default="",
+        description="beyond Burrow: user; what Warren writes is then for this user alone. Empty: no login",
+    )
+    password: Secret = Field(default=NoSecret, description="beyond Burrow: password of that user")
+
+    @model_validator(mode="after")
+    def _login(self) -> Self:
+        if bool(self.username) != bool(self.password.get_secret_value()):
+            missing = "password" if self.username else "username"
+            raise wrong(f"{missing} is missing", f"add {missing}, or leave both out")
+        return self
 
 
 class ClientProfile(Section):

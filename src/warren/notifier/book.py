@@ -18,6 +18,8 @@ _T = TypeVar("_T")
 # past incidents are kept so many, and so long
 PAST_COUNT: Final = 1000
 PAST_MS: Final = 30 * 24 * 3600 * 1000
+# bytes of a value that is kept: a message with 100,000 partitions in trouble has some 25 MB
+UNPACKED_MOST: Final = 64 * 1024 * 1024
 
 
 class BookError(WarrenError):
@@ -90,9 +92,14 @@ def packed(value: Any) -> bytes:
     return zlib.compress(msgspec.msgpack.encode(value), 6)
 
 
-def unpacked(data: bytes, kind: type[_T]) -> _T:
-    """The value again; BookError when it is none."""
+def unpacked(data: bytes, kind: type[_T], most: int = UNPACKED_MOST) -> _T:
+    """The value again; BookError when it is none, or larger than `most` bytes: a small node can unpack to anything."""
+    inflating = zlib.decompressobj()
     try:
-        return msgspec.msgpack.decode(zlib.decompress(data), type=kind)
-    except (zlib.error, msgspec.MsgspecError) as error:
-        raise BookError(f"a {kind.__name__.lower()} in the notifier's book cannot be read: {error}") from None
+        plain = inflating.decompress(data, most)
+        if inflating.eof:
+            return msgspec.msgpack.decode(plain, type=kind)
+        error: Exception | str = f"it is cut off, or larger than {most} bytes"
+    except (zlib.error, msgspec.MsgspecError) as fault:
+        error = fault
+    raise BookError(f"a {kind.__name__.lower()} in the notifier's book cannot be read: {error}")

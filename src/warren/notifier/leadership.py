@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
 import threading
 import time
@@ -13,11 +14,18 @@ from typing import Any, Final, Protocol
 
 import structlog
 from kazoo.client import KazooClient, TransactionRequest
-from kazoo.exceptions import CancelledError, KazooException, NoNodeError
+from kazoo.exceptions import (
+    AuthFailedError,
+    CancelledError,
+    KazooException,
+    NoAuthError,
+    NoNodeError,
+)
 from kazoo.handlers.threading import KazooTimeoutError
-from kazoo.protocol.states import KazooState
+from kazoo.protocol.states import KazooState, KeeperState
 from kazoo.recipe.lock import Lock
 from kazoo.retry import KazooRetry
+from kazoo.security import CREATOR_ALL_ACL
 
 from warren.config.sections import ZooKeeper
 from warren.errors import WarrenError
@@ -25,16 +33,45 @@ from warren.notifier.record import Leadership
 
 log = structlog.get_logger("warren.notifier")
 
-# kazoo tells of every attempt to connect; what matters of it is logged here
-_SILENT: Final = logging.Logger("warren.notifier.kazoo", level=logging.CRITICAL + 1)
+_GRANTED: Final = re.compile(r"negotiated session timeout: (\d+)")
 # an attempt that cannot have at least so long is not begun
 _LEAST_S: Final = 0.2
 # seconds that saying goodbye to ZooKeeper may take
 _STOP_S: Final = 2.0
-# seconds between tries after an error
+# seconds between tries after an error, and after a refusal, which a person has to do something about
 _AGAIN_S: Final = 1.0
-# a server may give a session less time than was asked for, but never so little
-_SURE_S: Final = 20.0
+_REFUSED_S: Final = 15.0
+
+
+class SessionLog(logging.Logger):
+    """What kazoo says of its connection: every attempt, which nobody needs to read, and the time that a session has.
+
+    A server grants less time than was asked for where its own limit is lower, and kazoo tells only its log. Should it
+    one day use other words, the time that was asked for counts, as it would without this.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("warren.notifier.kazoo", level=logging.CRITICAL + 1)
+        # seconds; None: not known yet
+        self.granted_s: float | None = None
+
+    def log(self, level: int, msg: object, *args: object, **named: Any) -> None:
+        found = _GRANTED.search(str(msg) % args) if "negotiated" in str(msg) else None
+        if found is not None:
+            self.granted_s = int(found[1]) / 1000
+
+
+def logged_in(settings: ZooKeeper) -> dict[str, Any]:
+    """Options of kazoo's client for the configured login."""
+    if not settings.username:
+        return {}
+    # what is made is for whoever has the same login, however that was checked
+    options: dict[str, Any] = {"default_acl": CREATOR_ALL_ACL}
+    password = settings.password.get_secret_value()
+    if settings.auth_type == "digest":
+        return options | {"auth_data": [("digest", f"{settings.username}:{password}")]}
+    login = {"mechanism": "DIGEST-MD5", "username": settings.username, "password": password}
+    return options | {"sasl_options": login}
 
 
 class NotLeadingError(WarrenError):
@@ -128,11 +165,13 @@ class Election:
         self._name = name
         self._session_s = float(settings.timeout)
         self._path = f"{settings.root_path.rstrip('/')}/notifier"
+        self._session_log = SessionLog()
         self.client = KazooClient(
             ",".join(settings.servers),
             timeout=self._session_s,
             connection_retry=KazooRetry(max_tries=-1, delay=0.1, max_delay=_AGAIN_S),
-            logger=_SILENT,
+            logger=self._session_log,
+            **logged_in(settings),
         )
         self.client.add_listener(self._on_state)
         self._changed = threading.Condition()
@@ -202,7 +241,13 @@ class Election:
             self.doubt()
             raise NotLeadingError(f"ZooKeeper refused: {', '.join(type(each).__name__ for each in faults)}")
         # the term of before: when it has changed meanwhile, the caller's knowledge is old
-        return Lease(term, begun_s + min(self._session_s, _SURE_S) - _LEAST_S)
+        return Lease(term, begun_s + self.session_s - _LEAST_S)
+
+    @property
+    def session_s(self) -> float:
+        """How long ZooKeeper keeps our lock after it last heard from us: it may grant less than was asked for."""
+        granted_s = self._session_log.granted_s
+        return self._session_s if granted_s is None else min(self._session_s, granted_s)
 
     def answered(self, answer: Any) -> Any:
         """What ZooKeeper says to one of kazoo's `…_async` calls, within the session's time."""
@@ -251,9 +296,24 @@ class Election:
                     self._lead(f"{self._path}/{lock.node}")
             except CancelledError:
                 continue
+            except (NoAuthError, AuthFailedError) as error:
+                log.error(  # noqa: TRY400 - the name says it all
+                    "ZooKeeper refuses: check username and password of [zookeeper] and the rights on the path",
+                    error=type(error).__name__,
+                    path=self._path,
+                )
+                self._await(lambda: False, _REFUSED_S)
+                self._connect_again()
             except (KazooException, KazooTimeoutError) as error:
                 log.warning("cannot take the notifier's lock", error=type(error).__name__)
                 self._await(lambda: False, _AGAIN_S)
+                self._connect_again()
+
+    def _connect_again(self) -> None:
+        """kazoo gives up for good when a login is refused; the password may be corrected over there."""
+        given_up = self.client.client_state in {KeeperState.AUTH_FAILED, KeeperState.CLOSED}
+        if given_up and not self._stopping:
+            self.client.start_async()
 
     def _lead(self, node: str) -> None:
         with self._changed:

@@ -25,6 +25,8 @@ _T = TypeVar("_T")
 # ZooKeeper takes requests of up to 1 MB; the messages of a change must fit into one with the rest of it
 LARGEST: Final = 700_000
 _REQUEST: Final = 900_000
+# partitions of a message: what is packed must be small enough when it is unpacked, too
+MOST_PARTITIONS: Final = 100_000
 # reads that are under way at once
 _AT_ONCE: Final = 200
 
@@ -188,7 +190,7 @@ def _batches(changes: Sequence[list[Write]]) -> Iterable[list[Write]]:
 
 def _cut(message: Message, largest: int) -> Message:
     partitions = message.result.partitions
-    while partitions and len(packed(message)) > largest:
+    while partitions and (len(packed(message)) > largest or len(partitions) > MOST_PARTITIONS):
         worst = sorted(partitions, key=_badness, reverse=True)[: len(partitions) // 2]
         left = set(map(_place, worst))
         partitions = tuple(each for each in partitions if _place(each) in left)

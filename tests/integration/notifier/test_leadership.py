@@ -8,20 +8,28 @@ from pathlib import Path
 
 import pytest
 from kazoo.client import KazooClient
+from kazoo.exceptions import NoAuthError
+from kazoo.protocol.states import KeeperState
 from tests.processes import eventually
 from tests.zookeeper import ZooKeeperServer
 
 from warren.config.sections import ZooKeeper
+from warren.evaluator.status import Status
+from warren.notifier import leadership
+from warren.notifier.book import Case, Change
 from warren.notifier.leadership import Election, NotLeadingError
-from warren.notifier.record import Leadership
+from warren.notifier.record import Incident, Leadership
+from warren.notifier.shared_book import SharedBook
 
 # how a new session is found, an old one lost, or a lock taken; a busy machine is slow
 PATIENCE_S = 20.0
 
 
 @contextmanager
-def election(address: str, name: str) -> Iterator[Election]:
-    made = Election(ZooKeeper(servers=(address,), timeout=2, root_path="/w"), name)
+def election(address: str, name: str, **settings: object) -> Iterator[Election]:
+    made = Election(
+        ZooKeeper.model_validate({"servers": [address], "timeout": 2, "root_path": "/w"} | settings), name
+    )
     made.start()
     try:
         yield made
@@ -118,6 +126,66 @@ def test_a_lease_ends_before_the_session_can(server: ZooKeeperServer) -> None:
         lease = one.lease()
         assert lease is not None
         assert 0 < lease.left_s() < 2
+
+
+def test_the_lease_counted_on_more_time_than_zookeeper_had_granted(server: ZooKeeperServer) -> None:
+    # with its tick of half a second the server grants no more than ten seconds
+    with election(server.address, "one", timeout=60) as one:
+        assert leads(one)
+        assert one.session_s == 10
+        lease = one.lease()
+        assert lease is not None
+        assert 5 < lease.left_s() < 10
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeperServer]:
+    """A ZooKeeper that knows a user."""
+    folder = tmp_path_factory.mktemp("guarded")
+    with ZooKeeperServer(folder, tick_ms=500, users={"warren": "pass"}) as server:
+        yield server
+
+
+@pytest.mark.parametrize("auth_type", ["digest", "sasl"])
+def test_with_a_login_nobody_else_can_touch_the_lock_and_the_book(
+    guarded: ZooKeeperServer, auth_type: str
+) -> None:
+    login = {"auth_type": auth_type, "username": "warren", "password": "pass", "root_path": f"/{auth_type}"}
+    with ExitStack() as lives:
+        one = lives.enter_context(election(guarded.address, "one", **login))
+        assert leads(one)
+        book = SharedBook(one, f"/{auth_type}")
+        book.load()
+        incident = Incident("i", "local", "g", 1, None, "", Status.ERR, Status.ERR)
+        book.write([Change(Case("local", "g", incident))])
+        stranger = guarded.client()
+        lives.callback(stranger.stop)
+        (case,) = one.client.get_children(f"/{auth_type}/warren/cases")
+        for path in (f"/{auth_type}/warren/cases/{case}", f"/{auth_type}/notifier"):
+            (rights, *more), _ = one.client.get_acls(path)
+            assert (rights.id.scheme, more) == (auth_type, [])
+            with pytest.raises(NoAuthError):
+                stranger.set(path, b"")
+        # another instance with the same login takes its place in the queue, and reads what this one wrote
+        two = lives.enter_context(election(guarded.address, "two", **login))
+        assert eventually(lambda: two.standing().state == "following", PATIENCE_S)
+        one.stop()
+        assert leads(two)
+        assert [each.group for each in SharedBook(two, f"/{auth_type}").load().cases] == ["g"]
+
+
+def test_a_refused_login_is_tried_again(guarded: ZooKeeperServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leadership, "_REFUSED_S", 0.2)
+    login = {"auth_type": "sasl", "username": "warren", "password": "wrong", "root_path": "/refused"}
+    with election(guarded.address, "one", **login) as one:
+        given_up = {KeeperState.AUTH_FAILED, KeeperState.CLOSED}
+        # the state is the latter before the first attempt, too
+        assert eventually(lambda: one._session_log.granted_s is not None, PATIENCE_S)
+        assert eventually(lambda: one.client.client_state in given_up, PATIENCE_S)
+        assert one.lease() is None
+        # kazoo itself would never try again
+        one.client._connection.sasl_options["password"] = "pass"
+        assert leads(one)
 
 
 class TestBurrowInTheSameQueue:

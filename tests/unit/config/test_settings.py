@@ -35,7 +35,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "use-localtime": False,
         "use-compression": False,
     },
-    "zookeeper": {"servers": REQUIRED, "timeout": 6, "root-path": "/burrow"},
+    "zookeeper": {
+        "servers": REQUIRED,
+        "timeout": 6,
+        "root-path": "/burrow",
+        "auth-type": "digest",
+        "username": "",
+        "password": SECRET,
+    },
     "spark": {"master": "local[*]", "checkpoint-dir": "checkpoint", "trigger-interval": 1.0, "conf": {}},
     "client-profile": {
         "client-id": "burrow-lagchecker",

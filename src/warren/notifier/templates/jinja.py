@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import wraps
+from itertools import chain
 from typing import Any, Final
 
 from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
+from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import SecurityError, TemplateRuntimeError, UndefinedError
 from jinja2.exceptions import TemplateError as JinjaError
 from jinja2.meta import find_undeclared_variables
@@ -32,7 +35,7 @@ from warren.snapshot.model import Entry, GroupStatus, PartitionStatus
 _MAX_ROUNDS: Final = 100_000
 _MAX_WIDTH: Final = 9999
 # filters of Jinja2 that make a text as long as they are told
-_SIZED_FILTERS: Final = ("batch", "center", "indent", "slice")
+_SIZED_FILTERS: Final = ("batch", "center", "indent", "round", "slice", "tojson", "wordwrap")
 _FIX: Final = "correct the template"
 
 
@@ -169,6 +172,17 @@ def _sources(partitions: Iterable[PartitionView]) -> list[PartitionStatus]:
     return [one._source for one in partitions]
 
 
+def _of_numbers(calculate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """With texts and lists Python would go on, and make one that fills the memory."""
+
+    def calculated(left: Any, right: Any) -> Any:
+        if not (isinstance(left, int | float) and isinstance(right, int | float)):
+            raise SecurityError("this is for numbers only")
+        return calculate(left, right)
+
+    return calculated
+
+
 def _divide(dividend: int, divisor: int) -> int:
     quotient = abs(dividend) // abs(divisor)
     return quotient if (dividend < 0) == (divisor < 0) else -quotient
@@ -180,28 +194,70 @@ _HELPERS: Final[Mapping[str, Callable[..., Any]]] = {
     "partitioncounts": lambda partitions: helpers.partitioncounts(_sources(partitions)),
     "maxlag": lambda partition: 0 if partition is None else partition.current_lag,
     "formattimestamp": helpers.formattimestamp,
-    "add": lambda a, b: a + b,
-    "minus": lambda a, b: a - b,
-    "multiply": lambda a, b: a * b,
-    "divide": _divide,
+    "add": _of_numbers(operator.add),
+    "minus": _of_numbers(operator.sub),
+    "multiply": _of_numbers(operator.mul),
+    "divide": _of_numbers(_divide),
 }
 
 
-class _Environment(ImmutableSandboxedEnvironment):
-    """A sandbox where arithmetic cannot fill the memory."""
+class _CodeGenerator(CodeGenerator):
+    """Jinja2's own, but that `a ~ b` is joined by the environment."""
 
-    intercepted_binops = frozenset({"*", "**", "%"})
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802 - Jinja2's name
+        self.write("environment.concat((")
+        for each in node.nodes:
+            self.write("str(")
+            self.visit(each, frame)
+            self.write("), ")
+        self.write("))")
+
+
+def _joined(parts: Iterable[str]) -> str:
+    """Of a bounded length: whoever doubles a text in a loop fills the memory after thirty rounds."""
+    return "".join(_limited(parts))
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """A sandbox where neither arithmetic nor text can fill the memory."""
+
+    intercepted_binops = frozenset({"+", "*", "**", "%"})
+    code_generator_class = _CodeGenerator
+    # for what {% set %}, macros and blocks gather, and for ~
+    concat = staticmethod(_joined)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         numbers = isinstance(left, int | float) and isinstance(right, int | float)
-        if not numbers or (operator == "**" and abs(right) > 100):
+        if operator == "+" and not numbers:
+            if len(left) + len(right) > (MAX_TEXT if isinstance(left, str) else _MAX_ROUNDS):
+                raise SecurityError("+ makes something too long here")
+        elif not numbers or (operator == "**" and abs(right) > 100):
             raise SecurityError(f"{operator} is for small numbers only here")
         return super().call_binop(context, operator, left, right)
 
     def call(self, context: Any, function: Any, /, *args: Any, **named: Any) -> Any:
-        if isinstance(getattr(function, "__self__", None), str | bytes):
+        text = getattr(function, "__self__", None)
+        if isinstance(text, str | bytes):
             _check_sizes((*args, *named.values()))
+            if function.__name__ == "join" and args:
+                args = (list(args[0]), *args[1:])
+            if _length(text, function.__name__, args) > MAX_TEXT:
+                raise SecurityError(f"a text of more than {MAX_TEXT} characters")
         return super().call(context, function, *args, **named)
+
+
+def _length(text: str | bytes, method: str, args: tuple[Any, ...]) -> int:
+    """How long the result of a method of a text may be, where that can be more than the text and a width."""
+    match method, args:
+        case "replace", (str() | bytes() as old, str() | bytes() as new, *_):
+            return len(text) + text.count(old) * len(new)  # type: ignore[arg-type]
+        case "join", (list() as parts, *_):
+            return len(text) * len(parts) + sum(len(each) for each in parts if isinstance(each, str | bytes))
+        case "expandtabs", (int() as size, *_):
+            return len(text) + text.count("\t" if isinstance(text, str) else b"\t") * size  # type: ignore[arg-type]
+        case "translate", (dict() as table, *_):
+            return len(text) * max((len(each) for each in table.values() if isinstance(each, str)), default=1)
+    return 0
 
 
 def _check_sizes(arguments: Iterable[object]) -> None:
@@ -217,6 +273,23 @@ def _modest(filter_: Callable[..., Any]) -> Callable[..., Any]:
         return filter_(*args, **named)
 
     return checked
+
+
+def _replace(text: object, old: str, new: str, count: int | None = None) -> str:
+    """Jinja2's own, within bounds."""
+    whole = str(text)
+    if _length(whole, "replace", (old, new)) > MAX_TEXT:
+        raise SecurityError(f"a text of more than {MAX_TEXT} characters")
+    return whole.replace(old, new, -1 if count is None else count)
+
+
+def _join(value: Iterable[object], d: str = "", attribute: str | None = None) -> str:
+    """Jinja2's own, within bounds."""
+    parts = list(value)
+    if attribute is not None:
+        parts = [_ENVIRONMENT.getattr(each, attribute) for each in parts]
+    texts = [str(each) for each in parts]
+    return _joined(chain.from_iterable((d, each) if at else (each,) for at, each in enumerate(texts)))
 
 
 def _format(form: str, *args: Any, **named: Any) -> str:
@@ -235,7 +308,7 @@ def _environment() -> _Environment:
     )
     for name in _SIZED_FILTERS:
         environment.filters[name] = _modest(environment.filters[name])
-    environment.filters["format"] = _format
+    environment.filters.update(format=_format, replace=_replace, join=_join)
     del environment.globals["lipsum"]
     environment.globals.update(_HELPERS)
     environment.filters.update(_HELPERS)

@@ -82,6 +82,10 @@ def test_no_incident_has_no_start(tmp_path: Path) -> None:
     assert _render(tmp_path, "{{ start is none }} {{ id == '' }}", message) == "True True"
 
 
+DOUBLING = (
+    "{% set ns = namespace(x='x') %}{% for i in range(60) %}"
+    "{% set y %}{{ ns.x }}{{ ns.x }}{% endset %}{% set ns.x = y %}{% endfor %}"
+)
 FORBIDDEN = [
     "{{ ''.__class__ }}",
     "{{ result._source }}",
@@ -100,6 +104,21 @@ FORBIDDEN = [
     "{{ 'a'.encode().zfill(999999999) }}",
     "{{ [1] | batch(999999999, 'x') | list }}",
     "{{ lipsum() }}",
+    "{{ multiply('x', 200000000) | length }}",
+    "{{ 'x' | multiply(200000000) | length }}",
+    "{{ [[1]] | multiply(50000000) | length }}",
+    "{{ add('a', 'b') }}",
+    "{{ 'a'.ljust(9999).replace(' ', ' '.ljust(9999)) | length }}",
+    "{{ 'a'.ljust(9999) | replace(' ', ' '.ljust(9999)) | length }}",
+    "{{ 'a'.ljust(9999).join(range(9999)) | length }}",
+    "{{ range(9999) | join('a'.ljust(9999)) | length }}",
+    "{{ 'a'.ljust(9999).replace(' ', '\\t').expandtabs(9999) | length }}",
+    "{% set ns = namespace(x='x') %}{% for i in range(60) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+    "{% set ns = namespace(x='x') %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    DOUBLING,
+    "{{ 1.5 | round(99999999, 'ceil') }}",
+    "{{ [[1]] | tojson(indent=999999999) }}",
     "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
     "{% include 'other' %}",
     "{{ 1 / 0 }}",
