@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, Final, TextIO
@@ -28,6 +29,13 @@ COLOURS: Final = {Status.OK: typer.colors.GREEN, Status.WARN: typer.colors.YELLO
 WIDTH: Final = 100
 # a byte order mark may lead
 ENCODING: Final = "utf-8-sig"
+
+
+class RuleClass(StrEnum):
+    """The evaluator's class-name."""
+
+    CACHING = "caching"
+    TREND = "trend"
 
 
 class InputError(WarrenError):
@@ -64,6 +72,10 @@ def explain(
             min=0, max=1, metavar="SHARE", help="Judge windows from this on; for input that does not say it."
         ),
     ] = 0.0,
+    rules: Annotated[
+        RuleClass,
+        typer.Option(help="Judge by these rules: the evaluator's class-name."),
+    ] = RuleClass.CACHING,
 ) -> None:
     """Say why each partition has its status: the rule that decided, and its numbers.
 
@@ -80,12 +92,15 @@ def explain(
       warren explain answer.json --now 2026-11-15T08:03:19Z
 
       warren explain windows.jsonl --json | jq 'select(.status == "STOP")'
+
+      warren explain answer.json --rules trend
     """
     defaults = Defaults(
         now_ms=_clock_ms() if now is None else _moment_ms(now),
         now_is_given=now is not None,
         allowed_lag=allowed_lag,
         minimum_complete=minimum_complete,
+        class_name=rules.value,
     )
     counts: Counter[Status] = Counter()
     problems = 0

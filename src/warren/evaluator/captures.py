@@ -16,12 +16,13 @@ from warren.errors import WarrenError
 from warren.evaluator.cases import Case, Entry
 from warren.storage.windows import UNKNOWN, Commits, Windows, place
 
-Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+# the rules add and subtract two of these in 64 bits
+_BOUND: Final = 2**61
+Int64 = Annotated[int, msgspec.Meta(ge=-_BOUND, le=_BOUND)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=_BOUND)]
 # far above any sensible window; it only bounds the arrays that wrong input can ask for
 Intervals = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
-_MOST: Final = 2**63 - 1
 _CONSUMER_PATH: Final = re.compile(r"/v3/kafka/[^/]+/consumer/([^/]+)$")
 
 
@@ -40,12 +41,16 @@ class Defaults:
     now_is_given: bool = False
     allowed_lag: int = 0
     minimum_complete: float = 0.0
+    # of the evaluator: by which rules to judge
+    class_name: str = "caching"
 
 
 class _Entry(msgspec.Struct):
     offset: Int64
     timestamp: Int64
     lag: Count | None = None
+    # Warren's own pages and records have it
+    floor: Count | None = None
 
 
 class _Commit(msgspec.Struct):
@@ -133,6 +138,7 @@ def _of_window(line: _Window, defaults: Defaults) -> Case:
         minimum_complete=(
             defaults.minimum_complete if line.minimum_complete is None else line.minimum_complete
         ),
+        class_name=defaults.class_name,
     )
 
 
@@ -147,7 +153,7 @@ def _of_detail(answer: _Detail, defaults: Defaults) -> Iterator[Case]:
             entries = _entries(partition.offsets, f"topics.{topic}[{number}].offsets")
             head = partition.head
             if head is None:
-                head = min(entries[-1].offset + partition.current_lag, _MOST) if entries else UNKNOWN
+                head = entries[-1].offset + partition.current_lag if entries else UNKNOWN
             yield Case(
                 name={**group, "topic": topic, "partition": number},
                 entries=entries,
@@ -157,6 +163,7 @@ def _of_detail(answer: _Detail, defaults: Defaults) -> Iterator[Case]:
                 now_ms=defaults.now_ms,
                 allowed_lag=defaults.allowed_lag,
                 minimum_complete=defaults.minimum_complete,
+                class_name=defaults.class_name,
             )
 
 
@@ -166,12 +173,13 @@ def _entries(window: list[_Entry | None], where: str) -> tuple[Entry, ...]:
     for entry in dropwhile(lambda slot: slot is None, window):
         if entry is None:
             raise CaptureError(f"an empty slot follows an entry - at `$.{where}`; empty slots come first")
-        entries.append(_entry(entry.offset, entry.timestamp, entry.lag))
+        entries.append(_entry(entry))
     return tuple(entries)
 
 
-def _entry(offset: int, timestamp: int, lag: int | None) -> Entry:
-    return Entry(offset, timestamp, UNKNOWN if lag is None else lag)
+def _entry(entry: _Entry) -> Entry:
+    lag, floor = (UNKNOWN if each is None else each for each in (entry.lag, entry.floor))
+    return Entry(entry.offset, entry.timestamp, lag, floor)
 
 
 def _written(line: _Window, intervals: int) -> tuple[Entry, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warren.evaluator.reasons import Numbers, because
-from warren.evaluator.rules import Rule, digest, judge
+from warren.evaluator.rules import RULES, Rule, digest, judge
 from warren.evaluator.status import Status
 from warren.storage.windows import UNKNOWN, Windows
 
@@ -20,6 +20,8 @@ class Entry:
     timestamp: int
     # UNKNOWN when there was no head to compare with
     lag: int
+    # what was certainly there; UNKNOWN when nobody said
+    floor: int = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,8 @@ class Case:
     now_ms: int
     allowed_lag: int
     minimum_complete: float
+    # of the evaluator: which rules
+    class_name: str = "caching"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,7 @@ def explain(case: Case) -> Explanation:
         intervals=case.intervals,
         allowed_lag=case.allowed_lag,
         minimum_complete=case.minimum_complete,
+        book=RULES[case.class_name],
     )
     rule = Rule(int(verdict.rule[0]))
     # the shortest decimal of a single-precision number: 0.8, not 0.800000011920929
@@ -71,6 +76,7 @@ def explain(case: Case) -> Explanation:
         offsets=[entry.offset for entry in case.entries],
         timestamps=[entry.timestamp for entry in case.entries],
         lags=[entry.lag for entry in case.entries],
+        floors=[entry.floor for entry in case.entries],
         intervals=case.intervals,
         complete=complete,
         minimum_complete=case.minimum_complete,
@@ -93,5 +99,6 @@ def _window(case: Case) -> Windows:
         window.offset[0, column] = entry.offset
         window.timestamp[0, column] = entry.timestamp
         window.lag[0, column] = entry.lag
+        window.floor[0, column] = entry.floor
         window.order[0, column] = column
     return window

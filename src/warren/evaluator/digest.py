@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from warren.storage.windows import EMPTY, UNKNOWN, Ints, Mask, Windows
+
+Floats = npt.NDArray[np.float64]
+
+# Lags that grow lie on a line; those of a group that lags evenly waver, and by chance they waver along a line. The
+# nearer to 1, the more rarely that is taken for growth, and the more even the growth must be. `warren lab` shows both.
+STRAIGHT: Final = 0.99
+# the share of what comes in that stays unread; that of a group that is minutes late is 0.02 when traffic rises at dawn
+WORTH_A_WARNING: Final = 0.03
+# in messages, over the window: where a few come a minute, chance makes such lines
+LEAST_RISE: Final = 10
+# two points are always on a line
+FEWEST_ON_A_LINE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +41,8 @@ class Digest:
     stalled: Mask
     # no known lag is below the known lag before it
     falling_behind: Mask
+    # the lags of a full window rise along a line
+    growing: Mask
 
     @classmethod
     def concat(cls, parts: Sequence[Digest]) -> Self:
@@ -64,6 +78,7 @@ def digest(windows: Windows, allowed_lag: Ints | int) -> Digest:
         caught_up=_caught_up(windows, allowed),
         stalled=_stalled(windows.offset, filled),
         falling_behind=_falling_behind(windows.lag, filled),
+        growing=_growing(windows, entries),
     )
 
 
@@ -104,3 +119,49 @@ def _falling_behind(lag: Ints, filled: Mask) -> Mask:
         carried = np.take_along_axis(lag[rows], np.maximum.accumulate(columns, axis=1), axis=1)
         shrinks[rows] = (carried[:, 1:] < carried[:, :-1]).any(axis=1)
     return ~shrinks
+
+
+def _growing(windows: Windows, entries: Ints) -> Mask:
+    """In a full window the lag rises along a line with what comes in: a share of that always stays unread.
+
+    The newest entry is left out: with `min-distance` its slot is still open.
+    """
+    growing = np.zeros(windows.rows, dtype=np.bool_)
+    lag = windows.lag[:, :-1]
+    if lag.shape[1] < FEWEST_ON_A_LINE:
+        return growing
+    full = (entries == windows.intervals) & (lag != UNKNOWN).all(axis=1)
+    # most lags do not end above where they begin, and those need not be fitted
+    rows = np.flatnonzero(full & (lag[:, -1] - lag[:, 0] >= LEAST_RISE))
+    if len(rows):
+        line = fit(windows.offset[rows, :-1] + lag[rows], lag[rows])
+        growing[rows] = (line.slope >= WORTH_A_WARNING) & (line.straightness >= STRAIGHT)
+    return growing
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Straight lines through the lags of many windows, over the heads at their commits."""
+
+    # the share of what came in that stays unread
+    slope: Floats
+    # correlation of lag and head: 1 when all lags are on a rising line
+    straightness: Floats
+
+
+def fit(head: Ints, lag: Ints) -> Line:
+    """The line of least squares through each row; 0 everywhere where head or lag stand still."""
+    across, up = (_round_their_mean(each) for each in (head, lag))
+    together = (across * up).sum(axis=1)
+    of_head = (across * across).sum(axis=1)
+    both = np.sqrt(of_head * (up * up).sum(axis=1))
+    moves = both > 0
+    slope = np.divide(together, of_head, out=np.zeros_like(together), where=moves)
+    return Line(slope, np.divide(together, both, out=np.zeros_like(together), where=moves))
+
+
+def _round_their_mean(values: Ints) -> Floats:
+    # offsets can be too great for the floating point that squares need
+    steps = (values - values[:, :1]).astype(np.float64)
+    centred: Floats = steps - steps.mean(axis=1, keepdims=True)
+    return centred

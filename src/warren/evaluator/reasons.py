@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from warren.evaluator.rules import Rule
+import numpy as np
+
+from warren.evaluator.digest import FEWEST_ON_A_LINE, Line, fit
+from warren.evaluator.rules import FEWEST_COMMITS, Rule
 from warren.storage.windows import UNKNOWN
 
 
@@ -15,10 +18,11 @@ from warren.storage.windows import UNKNOWN
 class Numbers:
     """What a sentence may speak of: one window, its heads and the clock."""
 
-    # of the window's entries, oldest first; a lag may be UNKNOWN
+    # of the window's entries, oldest first; a lag or a floor may be UNKNOWN
     offsets: Sequence[int]
     timestamps: Sequence[int]
     lags: Sequence[int]
+    floors: Sequence[int]
     intervals: int
     complete: float
     minimum_complete: float
@@ -55,6 +59,11 @@ def _no_commit(_: Numbers) -> str:
 
 
 def _too_few_commits(numbers: Numbers) -> str:
+    if numbers.complete >= numbers.minimum_complete:
+        return (
+            f"The window has {numbers.entries} of {numbers.intervals} commits: with fewer than "
+            f"{FEWEST_COMMITS} the rhythm of the consumer is not known, so it is not judged yet."
+        )
     return (
         f"The window has {numbers.entries} of {numbers.intervals} commits: complete {numbers.complete:g} is "
         f"below the minimum-complete of {numbers.minimum_complete:g}, so it is not judged yet."
@@ -100,9 +109,12 @@ def _rewound(numbers: Numbers) -> str:
 
 
 def _caught_up(numbers: Numbers) -> str:
-    last = max(at for at, lag in enumerate(numbers.lags) if lag != UNKNOWN and lag <= numbers.allowed_lag)
+    certain = [
+        lag if floor == UNKNOWN else floor for lag, floor in zip(numbers.lags, numbers.floors, strict=True)
+    ]
+    last = max(at for at, lag in enumerate(certain) if lag != UNKNOWN and lag <= numbers.allowed_lag)
     return (
-        f"The lag is {numbers.current_lag} now, but it was {numbers.lags[last]} at commit {last + 1} of "
+        f"The lag is {numbers.current_lag} now, but it was {certain[last]} at commit {last + 1} of "
         f"{numbers.entries} (offset {numbers.offsets[last]}), where {numbers.allowed_lag} is allowed: the "
         "consumer has caught up within the window."
     )
@@ -142,6 +154,37 @@ def _keeping_pace(numbers: Numbers) -> str:
     )
 
 
+def _growing(numbers: Numbers) -> str:
+    line = _line(numbers)
+    return (
+        f"The offsets move from {numbers.offsets[0]} to {numbers.offsets[-1]}, but over {numbers.entries} "
+        f"commits the lag rises along a line, from {numbers.lags[0]} to {numbers.lags[-2]}: {line.slope[0]:.0%} of "
+        f"what comes in stays unread. It is {numbers.current_lag} now."
+    )
+
+
+def _not_growing(numbers: Numbers) -> str:
+    lags = f"The lag is {numbers.current_lag} now, and never within what is allowed in the window, but"
+    if numbers.entries < numbers.intervals:
+        few = f"{numbers.entries} of {numbers.intervals} commits"
+        return f"{lags} the window has only {few}: growth shows in a full one."
+    if numbers.intervals <= FEWEST_ON_A_LINE:
+        return f"{lags} {numbers.intervals} commits are too few to see growth; set intervals to 10."
+    if UNKNOWN in numbers.lags[:-1]:
+        return f"{lags} not every lag of the window is known, so growth does not show."
+    line = _line(numbers)
+    return (
+        f"{lags} it does not rise along a line ({numbers.lags[0]} to {numbers.lags[-2]} over {numbers.entries} "
+        f"commits, correlation {line.straightness[0]:.2f}): the consumer lags and keeps pace."
+    )
+
+
+def _line(numbers: Numbers) -> Line:
+    """The line through all lags but the newest, as the rule draws it."""
+    lag, offset = (np.array([values[:-1]], dtype=np.int64) for values in (numbers.lags, numbers.offsets))
+    return fit(offset + lag, lag)
+
+
 def _not_stopped(numbers: Numbers) -> str:
     return (
         f"The last commit is {_seconds(numbers.silence_ms)} old, longer than the {_seconds(numbers.span_ms)} "
@@ -169,9 +212,19 @@ SENTENCES: Final[dict[Rule, Callable[[Numbers], str]]] = {
     Rule.STALLED: _stalled,
     Rule.FALLING_BEHIND: _falling_behind,
     Rule.KEEPING_PACE: _keeping_pace,
+    Rule.GROWING: _growing,
+    Rule.NOT_GROWING: _not_growing,
 }
 
 # rules that are only asked when the commits have not stopped
 _AFTER_STOPPED: Final = frozenset(
-    {Rule.REWOUND, Rule.CAUGHT_UP, Rule.STALLED, Rule.FALLING_BEHIND, Rule.KEEPING_PACE}
+    {
+        Rule.REWOUND,
+        Rule.CAUGHT_UP,
+        Rule.STALLED,
+        Rule.FALLING_BEHIND,
+        Rule.KEEPING_PACE,
+        Rule.GROWING,
+        Rule.NOT_GROWING,
+    }
 )

@@ -14,7 +14,23 @@ from warren.evaluator.digest import Digest, digest
 from warren.evaluator.status import Status
 from warren.storage.windows import UNKNOWN, Ints, Mask
 
-__all__ = ["RULES", "Digest", "Facts", "Rule", "Verdict", "digest", "facts", "judge"]
+__all__ = [
+    "CACHING",
+    "RULES",
+    "TREND",
+    "Digest",
+    "Facts",
+    "Rule",
+    "RuleBook",
+    "Verdict",
+    "digest",
+    "facts",
+    "judge",
+]
+
+
+# with fewer than this `trend` does not judge: two commits have one distance between them, which says little
+FEWEST_COMMITS: Final = 3
 
 
 class Rule(IntEnum):
@@ -29,6 +45,8 @@ class Rule(IntEnum):
     STALLED = 7
     FALLING_BEHIND = 8
     KEEPING_PACE = 9
+    GROWING = 10
+    NOT_GROWING = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +87,11 @@ def the_window_has_too_few_commits(facts: Facts) -> Mask:
     return np.less(facts.complete, np.float32(facts.minimum_complete))
 
 
+def there_are_hardly_any_commits(facts: Facts) -> Mask:
+    """Too few to know the rhythm of the consumer: whether it is silent, stands still or lags."""
+    return np.less(facts.digest.entries, FEWEST_COMMITS) | the_window_has_too_few_commits(facts)
+
+
 def there_is_no_lag_now(facts: Facts) -> Mask:
     """The last commit is at the head, or as near as is allowed."""
     return np.less_equal(facts.current_lag, facts.allowed_lag)
@@ -104,27 +127,68 @@ def the_offsets_do_not_move(facts: Facts) -> Mask:
     return facts.digest.stalled
 
 
+def the_offsets_of_a_full_window_do_not_move(facts: Facts) -> Mask:
+    """The same offset in as many commits as a window has: a consumer that waits for messages pauses for less."""
+    return facts.digest.stalled & np.greater_equal(facts.complete, 1)
+
+
 def the_lag_never_shrinks(facts: Facts) -> Mask:
     """From commit to commit the lag stays or grows."""
     return facts.digest.falling_behind
 
 
-# the first rule that holds decides; where none does the consumer keeps pace
-RULES: Final[tuple[tuple[Rule, Callable[[Facts], Mask], Status], ...]] = (
-    (Rule.NO_COMMIT, nothing_was_committed, Status.OK),
-    (Rule.TOO_FEW_COMMITS, the_window_has_too_few_commits, Status.OK),
-    (Rule.NO_LAG_NOW, there_is_no_lag_now, Status.OK),
-    (Rule.STOPPED, the_commits_stopped, Status.STOP),
-    (Rule.REWOUND, the_offsets_fell_and_did_not_come_back, Status.REWIND),
-    (Rule.CAUGHT_UP, the_lag_was_gone_at_some_commit, Status.OK),
-    (Rule.STALLED, the_offsets_do_not_move, Status.STALL),
-    (Rule.FALLING_BEHIND, the_lag_never_shrinks, Status.WARN),
-)
+def the_lag_grows(facts: Facts) -> Mask:
+    """The lags of a full window rise along a line."""
+    return facts.digest.growing
 
-# a mapping of rule number: status, as an array to index with rules
+
+@dataclass(frozen=True, slots=True)
+class RuleBook:
+    """Rules in the order in which they are asked: the first that holds decides."""
+
+    # rule, whether it holds, the status that it gives
+    rules: tuple[tuple[Rule, Callable[[Facts], Mask], Status], ...]
+    # the rule that stands for none of them: OK
+    otherwise: Rule
+
+
+# Burrow's, to the letter
+CACHING: Final = RuleBook(
+    (
+        (Rule.NO_COMMIT, nothing_was_committed, Status.OK),
+        (Rule.TOO_FEW_COMMITS, the_window_has_too_few_commits, Status.OK),
+        (Rule.NO_LAG_NOW, there_is_no_lag_now, Status.OK),
+        (Rule.STOPPED, the_commits_stopped, Status.STOP),
+        (Rule.REWOUND, the_offsets_fell_and_did_not_come_back, Status.REWIND),
+        (Rule.CAUGHT_UP, the_lag_was_gone_at_some_commit, Status.OK),
+        (Rule.STALLED, the_offsets_do_not_move, Status.STALL),
+        (Rule.FALLING_BEHIND, the_lag_never_shrinks, Status.WARN),
+    ),
+    otherwise=Rule.KEEPING_PACE,
+)
+# Burrow's, but a warning needs a lag that grows, and no verdict comes before there is ground for it
+TREND: Final = RuleBook(
+    (
+        (Rule.NO_COMMIT, nothing_was_committed, Status.OK),
+        (Rule.TOO_FEW_COMMITS, there_are_hardly_any_commits, Status.OK),
+        (Rule.NO_LAG_NOW, there_is_no_lag_now, Status.OK),
+        (Rule.STOPPED, the_commits_stopped, Status.STOP),
+        (Rule.REWOUND, the_offsets_fell_and_did_not_come_back, Status.REWIND),
+        (Rule.CAUGHT_UP, the_lag_was_gone_at_some_commit, Status.OK),
+        (Rule.STALLED, the_offsets_of_a_full_window_do_not_move, Status.STALL),
+        (Rule.GROWING, the_lag_grows, Status.WARN),
+    ),
+    otherwise=Rule.NOT_GROWING,
+)
+# a mapping of class-name of the evaluator: its rules
+RULES: Final[dict[str, RuleBook]] = {"caching": CACHING, "trend": TREND}
+
+
+# a mapping of rule number: status, as an array to index with rules; a rule gives the same status in every book
 _STATUS_OF: Final = np.full(max(Rule) + 1, Status.OK, dtype=np.int8)
-for _rule, _, _status in RULES:
-    _STATUS_OF[_rule] = _status
+for _book in RULES.values():
+    for _rule, _, _status in _book.rules:
+        _STATUS_OF[_rule] = _status
 
 
 def facts(
@@ -160,6 +224,7 @@ def judge(
     intervals: int,
     allowed_lag: Ints | int,
     minimum_complete: float,
+    book: RuleBook = CACHING,
 ) -> Verdict:
     """The verdict on each window; `head` and `lowest_sample` are UNKNOWN where there is no sample yet."""
     seen = facts(
@@ -171,8 +236,8 @@ def judge(
         allowed_lag=allowed_lag,
         minimum_complete=minimum_complete,
     )
-    rule = np.full(len(digest), Rule.KEEPING_PACE, dtype=np.int8)
+    rule = np.full(len(digest), book.otherwise, dtype=np.int8)
     # from the last to the first, so that the first that holds is what stays
-    for number, holds, _ in reversed(RULES):
+    for number, holds, _ in reversed(book.rules):
         rule[holds(seen)] = number
     return Verdict(_STATUS_OF[rule], seen.current_lag, seen.complete, rule)

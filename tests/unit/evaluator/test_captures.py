@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from warren.evaluator.captures import CaptureError, Defaults, cases
@@ -178,6 +178,8 @@ lines = st.fixed_dictionaries(
 )
 
 
+# the time since the commit did not fit into 64 bits
+@example({"id": "", "window": [{"offset": -2, "timestamp": -9_223_370_136_854_775_808}]})
 @given(json_values | lines)
 def test_any_json_is_explained_or_refused(document: Any) -> None:
     # nothing but a refusal may come out of it

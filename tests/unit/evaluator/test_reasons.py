@@ -138,6 +138,57 @@ REASONS = [
         "The lag is 13 now, but it shrank from 9 to 7 between commits 1 and 3 of 3: the consumer moves and "
         "catches up at times.",
     ),
+    Reason(
+        "hardly any commits",
+        replace(case([5, 6], [7, 9], 20, age_s=1), class_name="trend"),
+        Rule.TOO_FEW_COMMITS,
+        "The window has 2 of 10 commits: with fewer than 3 the rhythm of the consumer is not known, so it is not "
+        "judged yet.",
+    ),
+    Reason(
+        "caught up, for certain",
+        Case(
+            {"id": "x"},
+            tuple(Entry(5 + at, NOW_MS - 4000 + at * 1000, 9, floor) for at, floor in enumerate((4, 0, 4))),
+            10,
+            20,
+            (),
+            NOW_MS,
+            0,
+            0.0,
+        ),
+        Rule.CAUGHT_UP,
+        "The lag is 13 now, but it was 0 at commit 2 of 3 (offset 6), where 0 is allowed: the consumer has caught up "
+        "within the window.",
+    ),
+    Reason(
+        "growing",
+        replace(case(list(range(0, 900, 90)), list(range(5, 105, 10)), 1000, age_s=1), class_name="trend"),
+        Rule.GROWING,
+        "The offsets move from 0 to 810, but over 10 commits the lag rises along a line, from 5 to 85: 10% of what "
+        "comes in stays unread. It is 190 now.",
+    ),
+    Reason(
+        "not growing",
+        replace(case(list(range(0, 900, 90)), [50, 51] * 5, 1000, age_s=1), class_name="trend"),
+        Rule.NOT_GROWING,
+        "The lag is 190 now, and never within what is allowed in the window, but it does not rise along a line "
+        "(50 to 50 over 10 commits, correlation 0.00): the consumer lags and keeps pace.",
+    ),
+    Reason(
+        "not growing yet",
+        replace(case([5, 6, 7], [7, 8, 9], 20, age_s=1), class_name="trend"),
+        Rule.NOT_GROWING,
+        "The lag is 13 now, and never within what is allowed in the window, but the window has only 3 of 10 commits: "
+        "growth shows in a full one.",
+    ),
+    Reason(
+        "not growing as far as one knows",
+        replace(case(list(range(10)), [5, UNKNOWN, *range(1, 9)], 99, age_s=1), class_name="trend"),
+        Rule.NOT_GROWING,
+        "The lag is 90 now, and never within what is allowed in the window, but not every lag of the window is known, "
+        "so growth does not show.",
+    ),
 ]
 
 
@@ -164,3 +215,4 @@ def test_every_captured_window_can_be_explained() -> None:
             document["complete"],
         )
         assert found.because.endswith(".")
+        assert explain(replace(one, class_name="trend")).because.endswith(".")
