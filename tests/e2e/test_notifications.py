@@ -32,6 +32,8 @@ pidfile = ""
 [storage.default]
 intervals = 6
 group-allowlist = '^{PREFIX}'
+[evaluator.default]
+class-name = "caching"
 [cluster.demo]
 servers = ["{broker.bootstrap_servers}"]
 topic-refresh = 5

@@ -94,6 +94,8 @@ def _configuration(servers: str, directory: Path) -> dict[str, Any]:
     return {
         "logging": {"level": "warn"},
         "httpserver": {"default": {"address": "127.0.0.1:0"}},
+        # every commit has a slot of its own, so that as many windows change as commits come
+        "storage": {"default": {"class-name": "inmemory", "min-distance": 0}},
         "cluster": {CLUSTER: {"class-name": "kafka", "servers": [servers]}},
         "consumer": {
             CLUSTER: {

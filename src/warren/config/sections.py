@@ -270,8 +270,10 @@ class Storage(GroupLists):
     expire_group: Positive = Field(
         default=604800, description="seconds without a commit after which a group is forgotten"
     )
-    min_distance: Natural = Field(
-        default=0, description="seconds: a commit nearer than that to the one before replaces it"
+    min_distance: Natural | None = Field(
+        default=None,
+        description="seconds: a commit nearer than that to the one before replaces it; not set: 10 with the rules "
+        '"trend", 0 with "caching"',
     )
     workers: Natural = Field(default=20, description="accepted, not needed")
     queue_depth: Natural = Field(default=1, description="accepted, not needed")
@@ -280,7 +282,9 @@ class Storage(GroupLists):
 class Evaluator(Section):
     """[evaluator.N]: the rules; one section at most."""
 
-    class_name: Literal["caching"] = Field(default="caching", description="kind of evaluator")
+    class_name: Literal["trend", "caching"] = Field(
+        default="trend", description="the rules: Warren's, or Burrow's to the letter"
+    )
     expire_cache: Natural = Field(default=10, description="seconds that a verdict may be used again")
     minimum_complete: Share = Field(
         default=0.0, description="share of a window that must be filled before it is judged"

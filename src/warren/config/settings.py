@@ -53,7 +53,7 @@ NAMED: Final[Mapping[str, Mapping[str, type[Section]]]] = MappingProxyType(
         "iam": {"": Iam},
         "httpserver": {"": HttpServer},
         "storage": {"inmemory": Storage},
-        "evaluator": {"caching": Evaluator},
+        "evaluator": {"trend": Evaluator},
         "cluster": {"kafka": Cluster},
         "consumer": {"kafka": KafkaConsumer, "kafka_zk": KafkaZkConsumer, "storm": StormConsumer},
         "notifier": {
@@ -73,6 +73,9 @@ NAMED: Final[Mapping[str, Mapping[str, type[Section]]]] = MappingProxyType(
 # sections of which there is exactly one module, made with defaults when the file has none
 SINGLE: Final = frozenset({"storage", "evaluator"})
 DEFAULT_NAME: Final = "default"
+# seconds between the commits of a window where the file says nothing, by the class of the rules: growth shows over a
+# hundred seconds, not over ten
+MIN_DISTANCE_S: Final[Mapping[str, int]] = MappingProxyType({"trend": 10, "caching": 0})
 
 
 class Settings(Section):
@@ -111,6 +114,12 @@ class Settings(Section):
     def window(self) -> Storage:
         """The one storage module."""
         return next(iter(self.storage.values()))
+
+    @property
+    def min_distance_s(self) -> int:
+        """How far apart the commits of a window are at least: what the file says, or what the rules want."""
+        given = self.window.min_distance
+        return MIN_DISTANCE_S[self.rules.class_name] if given is None else given
 
     @property
     def rules(self) -> Evaluator:

@@ -62,7 +62,7 @@ def demo_settings(bootstrap_servers: str, port: int, directory: Path) -> Setting
     servers = (bootstrap_servers,)
     return Settings(
         httpserver={"default": HttpServer(address=f"127.0.0.1:{port}")},
-        storage={"default": Storage(intervals=10)},
+        storage={"default": Storage(intervals=10, min_distance=0)},
         cluster={CLUSTER: Cluster(servers=servers, topic_refresh=5, offset_refresh=1)},
         consumer={CLUSTER: KafkaConsumer(cluster=CLUSTER, servers=servers)},
         spark=Spark(checkpoint_dir=str(directory / "checkpoint")),

@@ -29,7 +29,9 @@ class ConfigPages:
         self._envelope = envelope
         # (section: its modules by name, rendered)
         self._modules: dict[str, dict[str, Page]] = {
-            "storage": {name: _storage(module) for name, module in settings.storage.items()},
+            "storage": {
+                name: _storage(module, settings.min_distance_s) for name, module in settings.storage.items()
+            },
             "evaluator": {name: _evaluator(module) for name, module in settings.evaluator.items()},
             "cluster": {name: self._cluster(module) for name, module in settings.cluster.items()},
             "consumer": {name: self._consumer(module) for name, module in settings.consumer.items()},
@@ -154,11 +156,11 @@ class ConfigPages:
         }
 
 
-def _storage(storage: Storage) -> Page:
+def _storage(storage: Storage, min_distance_s: int) -> Page:
     return {
         "class-name": storage.class_name,
         "intervals": storage.intervals,
-        "min-distance": storage.min_distance,
+        "min-distance": min_distance_s,
         "group-allowlist": _pattern(storage.group_allowlist),
         "expire-group": storage.expire_group,
     }

@@ -12,6 +12,7 @@ from warren.cluster.requests import Requests
 from warren.cluster.source import HeadsSettings
 from warren.config.sections import GroupLists, KafkaConsumer
 from warren.consumer.source import OffsetsSettings
+from warren.evaluator.rules import RULES
 from warren.kafka.client import client_properties
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session
@@ -53,7 +54,12 @@ class Engine:
         session.conf.set("spark.sql.shuffle.partitions", str(cores(session)))
         rules = self._settings.rules
         for name in self._settings.cluster:
-            judged = RuleSettings(self._settings.window.intervals, rules.allowed_lag, rules.minimum_complete)
+            judged = RuleSettings(
+                self._settings.window.intervals,
+                rules.allowed_lag,
+                rules.minimum_complete,
+                RULES[rules.class_name],
+            )
             self._models[name] = ReadModel(name, judged)
             self._locks[name] = threading.Lock()
             query = ClusterQuery(session, self._query_settings(session, name), partial(self._take, name))
@@ -154,7 +160,7 @@ class Engine:
                 consumer.backfill_earliest,
                 consumer.max_records_per_trigger,
                 cores(session),
-                None if window.min_distance else window.intervals,
+                None if settings.min_distance_s else window.intervals,
                 _filter(consumer, window),
             )
             for module, consumer in settings.consumers_of(name).items()
@@ -165,7 +171,7 @@ class Engine:
             SourceSettings(HeadsSettings(client, topic_refresh_ms, self._requests(name)), offsets),
             WindowSettings(
                 window.intervals,
-                window.min_distance * _MS,
+                settings.min_distance_s * _MS,
                 window.expire_group * _MS,
                 cluster.offset_refresh * _MS,
                 topic_refresh_ms,

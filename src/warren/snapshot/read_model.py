@@ -11,7 +11,7 @@ import numpy as np
 
 from warren.evaluator.digest import Digest, digest
 from warren.evaluator.groups import roll_up
-from warren.evaluator.rules import judge
+from warren.evaluator.rules import CACHING, RuleBook, judge
 from warren.snapshot.structure import Places, Structure, arranged
 from warren.snapshot.view import ClusterView, WindowArrays
 from warren.storage import frames
@@ -50,6 +50,7 @@ class RuleSettings:
     intervals: int
     allowed_lag: int
     minimum_complete: float
+    book: RuleBook = CACHING
 
 
 @dataclass(slots=True)
@@ -133,6 +134,7 @@ class ReadModel:
             intervals=self._rules.intervals,
             allowed_lag=self._rules.allowed_lag,
             minimum_complete=self._rules.minimum_complete,
+            book=self._rules.book,
         )
         partition_count = self._partition_counts(structure)
         return ClusterView(

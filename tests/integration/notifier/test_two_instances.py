@@ -44,6 +44,8 @@ root-path = "/two"
 [storage.default]
 intervals = 10
 group-allowlist = '^{PREFIX}'
+[evaluator.default]
+class-name = "caching"
 [cluster.demo]
 servers = ["{broker.bootstrap_servers}"]
 topic-refresh = 5

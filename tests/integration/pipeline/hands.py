@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: 
 from tests.processes import eventually
 
 from warren.config import Settings
-from warren.config.sections import Cluster, KafkaConsumer, Spark, Storage
+from warren.config.sections import Cluster, Evaluator, KafkaConsumer, Spark, Storage
 from warren.demo.broker import Broker
 from warren.demo.clients import heads_of
 from warren.kafka import messages
@@ -183,6 +183,8 @@ def pipeline_settings(
     """Short refresh times, so that nobody waits."""
     return Settings(
         storage={"default": Storage(intervals=intervals, expire_group=expire_group)},
+        # every commit has a slot of its own
+        evaluator={"default": Evaluator(class_name="caching")},
         cluster={
             name: each if isinstance(each, Cluster) else watched(each.bootstrap_servers)
             for name, each in clusters.items()

@@ -88,14 +88,14 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "class-name": "inmemory",
         "intervals": 10,
         "expire-group": 604800,
-        "min-distance": 0,
+        "min-distance": None,
         "group-allowlist": None,
         "group-denylist": None,
         "workers": 20,
         "queue-depth": 1,
     },
-    "evaluator caching": {
-        "class-name": "caching",
+    "evaluator trend": {
+        "class-name": "trend",
         "expire-cache": 10,
         "minimum-complete": 0.0,
         "allowed-lag": 0,
@@ -265,6 +265,25 @@ def test_an_empty_file_describes_a_server_with_nothing_to_watch(tmp_path: Path) 
     assert settings.warnings == (
         "cluster: there is no cluster, so there is nothing to watch; add [cluster.NAME] and [consumer.NAME]",
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "min_distance_s"),
+    [
+        ("", "trend", 10),
+        ("[evaluator.e]\nallowed-lag = 1\n", "trend", 10),
+        ('[evaluator.e]\nclass-name = "caching"\n', "caching", 0),
+        ("[storage.s]\nmin-distance = 0\n", "trend", 0),
+        ('[evaluator.e]\nclass-name = "caching"\n[storage.s]\nmin-distance = 3\n', "caching", 3),
+    ],
+    ids=["nothing chosen", "no class chosen", "Burrow's rules", "no distance", "both chosen"],
+)
+def test_the_distance_of_commits_is_what_the_rules_want_unless_it_is_given(
+    text: str, rules: str, min_distance_s: int, tmp_path: Path
+) -> None:
+    (tmp_path / "burrow.toml").write_text(text)
+    settings = load(tmp_path, {})
+    assert (settings.rules.class_name, settings.min_distance_s) == (rules, min_distance_s)
 
 
 def test_names_keep_their_case_and_keys_need_none(tmp_path: Path) -> None:
