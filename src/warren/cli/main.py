@@ -38,6 +38,7 @@ COMMANDS: Final = (
     Command("demo", "See it all at once: a broker, groups in trouble, and their verdicts.", "Try"),
     Command("broker", "Run a real Kafka broker on this machine.", "Try"),
     Command("traffic", "Produce, consume and misbehave on a Kafka cluster.", "Try"),
+    Command("lab", "Try the verdicts on traffic whose right verdict is known.", "Try"),
     Command("bench", "Measure the pipeline on this machine.", "Try"),
 )
 

@@ -1,0 +1,125 @@
+"""`warren lab`: how right the verdicts are, on traffic whose right verdict is known."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from warren.lab import report
+from warren.lab.plan import (
+    DEFAULT_SEED,
+    DEFAULT_THRESHOLD,
+    FULL,
+    QUICK,
+    Findings,
+    LabError,
+    carry_out,
+    chosen,
+)
+
+
+def lab(
+    *,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CLASS", help="Only classes with this in their name; may repeat."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="One way to look, and less traffic.")] = False,
+    seed: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="The same traffic each time; another number, other traffic."),
+    ] = DEFAULT_SEED,
+    threshold: Annotated[
+        int, typer.Option(min=0, metavar="N", help="The lag of the threshold that stands beside.")
+    ] = DEFAULT_THRESHOLD,
+    as_json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write all figures there; - prints them.")
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE.svg", help="Draw the figures there.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Write the table of classes there.")
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Exit with 1 when a target is missed.")] = False,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="In real time: a broker, its traffic and the whole of Warren."),
+    ] = False,
+    seconds: Annotated[
+        float, typer.Option(min=30, metavar="S", help="How long to watch with --live, once windows are full.")
+    ] = 120.0,
+) -> None:
+    """Try the verdicts on traffic whose right verdict is known.
+
+    Producers and consumers of all kinds are played in fast-forward, and judged by the same windows and rules that
+    [cyan]warren run[/cyan] uses. Beside them stand Burrow's rules and a threshold on the lag.
+
+    [bold]Examples[/bold]
+
+    [cyan]warren lab[/cyan]                                     a month of traffic, in about a minute
+
+    [cyan]warren lab --only slow --only behind --seed 7[/cyan]  some classes, other traffic
+
+    [cyan]warren lab --json lab.json --plot lab.svg[/cyan]      for later
+
+    [cyan]warren lab --live[/cyan]                              some minutes on a real broker
+    """
+    if picture is not None and picture.suffix != ".svg":
+        raise LabError(f"{picture} would be no SVG: give a name that ends in .svg")
+    if live:
+        from warren.lab.live import present  # noqa: PLC0415 - needs Spark
+
+        kept = present(Console(), seconds, as_json)
+    else:
+        findings = _tried(only or [], quick=quick, seed=seed, threshold=threshold)
+        _show(findings, as_json, picture, markdown)
+        kept = findings.kept
+    if check and not kept:
+        raise typer.Exit(1)
+
+
+def _tried(only: list[str], *, quick: bool, seed: int, threshold: int) -> Findings:
+    scenarios = chosen(only)
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("", total=1.0)
+        return carry_out(
+            QUICK if quick else FULL,
+            scenarios,
+            seed=seed,
+            threshold=threshold,
+            tell=lambda what, share: bars.update(task, description=what, completed=share),
+        )
+
+
+def _show(findings: Findings, as_json: Path | None, picture: Path | None, markdown: Path | None) -> None:
+    text = json.dumps(findings.to_dict(), indent=1)
+    if as_json == Path("-"):
+        sys.stdout.write(text + "\n")
+    else:
+        console = Console()
+        for each in report.tables(findings):
+            console.print(each, highlight=False)
+            console.print()
+    if as_json is not None and as_json != Path("-"):
+        _write(as_json, text + "\n")
+    if picture is not None:
+        _write(picture, report.picture(findings))
+    if markdown is not None:
+        _write(markdown, report.markdown(findings) + "\n")
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise LabError(
+            f"cannot write {path}: {error.strerror}; give a file in a directory of yours"
+        ) from error

@@ -1,0 +1,1 @@
+"""The laboratory: traffic whose right verdict is known, judged by the real windows and rules."""

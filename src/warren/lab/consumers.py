@@ -1,0 +1,225 @@
+"""Consumers of the laboratory: what they commit, when, and which verdict on it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from warren.evaluator.status import Status
+from warren.lab.producers import Floats, Ints, Log, Rng
+
+# how long a healthy consumer needs for a message, at least and at most
+_QUICK_S: Final = (0.01, 0.08)
+# how late a commit can be
+_LATE_S: Final = 0.02
+
+OK: Final = frozenset({Status.OK})
+WARN: Final = frozenset({Status.WARN})
+STOP: Final = frozenset({Status.STOP})
+STALL: Final = frozenset({Status.STALL})
+REWIND: Final = frozenset({Status.REWIND})
+# while things change; and where more than one answer is good
+ANY: Final = frozenset(Status)
+
+Pause = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """From this moment on these verdicts are right."""
+
+    since_s: float
+    right: frozenset[Status]
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The commits of one group on one partition, by time, and the right verdicts."""
+
+    at_s: Floats
+    offset: Ints
+    labels: tuple[Label, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a consumer is given: its partition, its rhythm, and when it cannot work."""
+
+    log: Log
+    length_s: float
+    # between two commits; 0: after each message
+    period_s: float
+    pauses: tuple[Pause, ...] = ()
+
+
+Consumer = Callable[[Rng, Setting], Committed]
+
+
+def healthy(rng: Rng, setting: Setting) -> Committed:
+    """Reads everything at once, and after a pause several times as fast as it comes."""
+    at = _rhythm(rng, setting)
+    capacity = 20 * setting.log.rate
+    return Committed(at, _read(setting, at, capacity, _quick(rng, at)), (Label(0, OK),))
+
+
+def bursty(rng: Rng, setting: Setting) -> Committed:
+    """Needs some seconds for each burst, and is done well before the next."""
+    at = _rhythm(rng, setting)
+    return Committed(at, _read(setting, at, 3 * setting.log.rate, _quick(rng, at)), (Label(0, OK),))
+
+
+def per_message(rng: Rng, setting: Setting) -> Committed:
+    """Commits after each message."""
+    log = setting.log
+    # messages that come at once are read one after the other
+    done = log.written_s + _QUICK_S[0]
+    step = min(0.002, 0.2 / log.rate)
+    places = np.arange(len(done))
+    done = np.maximum.accumulate(done - places * step) + places * step
+    kept = ~log.marker & (done >= 0) & (done < setting.length_s)
+    return Committed(done[kept], places[kept].astype(np.int64) + 1, (Label(0, OK),))
+
+
+def per_batch(rng: Rng, setting: Setting) -> Committed:
+    """Commits what it has read once a second, and only if there was something."""
+    committed = healthy(rng, replace(setting, period_s=1.0))
+    moves = np.append(True, np.diff(committed.offset) > 0)
+    return replace(committed, at_s=committed.at_s[moves], offset=committed.offset[moves])
+
+
+def behind(delay_s: float) -> Consumer:
+    """Reads everything, but always this late."""
+
+    def committed(rng: Rng, setting: Setting) -> Committed:
+        at = _rhythm(rng, setting)
+        # what was there long before is read, so that the group is behind from the start
+        return Committed(at, _client(setting.log, at - delay_s), (Label(0, OK),))
+
+    return committed
+
+
+def slow(share: float) -> Consumer:
+    """Keeps up for some minutes, then reads this share of what comes."""
+
+    def committed(rng: Rng, setting: Setting) -> Committed:
+        at = _rhythm(rng, setting)
+        start = setting.length_s * (0.15 + 0.1 * rng.random())
+        log = setting.log
+        before = _client(log, at - 0.05)
+        begin = _client(log, np.array([start - 0.05]))[0]
+        work = share * log.rate * (at - start)
+        there = log.head(at) - work
+        later = np.minimum.accumulate(np.where(at > start, np.minimum(there, begin), begin)) + work
+        offset = np.where(at > start, np.floor(later + 1e-6).astype(np.int64), before)
+        return Committed(at, offset, (Label(0, OK), Label(start, WARN)))
+
+    return committed
+
+
+def catching_up(rng: Rng, setting: Setting) -> Committed:
+    """Starts far behind and reads 1.3 times as fast as it comes."""
+    at = _rhythm(rng, setting)
+    log = setting.log
+    start = setting.length_s * 0.2
+    at = at[at > start]
+    begin = log.head(np.array([start]))[0] - round(0.15 * setting.length_s * log.rate)
+    work = begin + 1.3 * log.rate * (at - start)
+    offset = np.minimum(log.head(at - 0.05), work.astype(np.int64))
+    return Committed(at, np.maximum(offset, 0), (Label(0, OK),))
+
+
+def dead(rng: Rng, setting: Setting) -> Committed:
+    """Ends in the middle of its work, and nobody notices."""
+    end = setting.length_s * (0.3 + 0.2 * rng.random())
+    committed = healthy(rng, setting)
+    kept = committed.at_s < end
+    return Committed(committed.at_s[kept], committed.offset[kept], (Label(0, OK), Label(end, STOP)))
+
+
+def stuck(rng: Rng, setting: Setting) -> Committed:
+    """Commits the same offset from some moment on."""
+    begin = setting.length_s * (0.3 + 0.2 * rng.random())
+    committed = healthy(rng, setting)
+    last = committed.offset[max(int(np.searchsorted(committed.at_s, begin)) - 1, 0)]
+    offset = np.where(committed.at_s < begin, committed.offset, last)
+    return Committed(committed.at_s, offset, (Label(0, OK), Label(begin, STALL)))
+
+
+def rewound_once(rng: Rng, setting: Setting) -> Committed:
+    """Goes back by some minutes of messages and reads them again, fast."""
+    at = _rhythm(rng, setting)
+    begin = setting.length_s * (0.3 + 0.2 * rng.random())
+    log = setting.log
+    far = round(log.rate * 12 * max(setting.period_s, 1.0))
+    height = _client(log, np.array([begin]))[0]
+    again = height - far + 3 * log.rate * (at - begin)
+    there = _client(log, at - 0.05)
+    offset = np.where(at < begin, there, np.minimum(there, again.astype(np.int64)))
+    first = int(np.searchsorted(at, begin))
+    back = int(np.argmax((offset >= offset[max(first - 1, 0)]) & (np.arange(len(at)) >= first)))
+    labels = (Label(0, OK), Label(at[first], REWIND), Label(at[back], OK))
+    return Committed(at, np.maximum(offset, 0), labels)
+
+
+def rewinding(rng: Rng, setting: Setting) -> Committed:
+    """Goes back again and again, and each time a little further than before."""
+    at = _rhythm(rng, setting)
+    begin = setting.length_s * 0.3
+    log = setting.log
+    offset = _client(log, at - 0.05)
+    first = int(np.searchsorted(at, begin))
+    steps = np.arange(len(at) - first)
+    stride = max(round(log.rate * max(setting.period_s, 1.0) / 2), 1)
+    fallen = offset[first - 1] - (steps // 4) * (3 * stride + 1) + (steps % 4) * stride - 4 * stride
+    offset[first:] = np.maximum(fallen, steps % 2)
+    return Committed(at, offset, (Label(0, OK), Label(at[first], REWIND)))
+
+
+def idle(rng: Rng, setting: Setting) -> Committed:
+    """Reads everything, then there is nothing more, and it says so no more."""
+    committed = per_batch(rng, setting)
+    return replace(committed, labels=(Label(0, OK),))
+
+
+def stopped_on_purpose(rng: Rng, setting: Setting) -> Committed:
+    """Is taken down for some minutes while messages come in: STOP is what it is, OK soon after its return."""
+    begin = setting.length_s * (0.3 + 0.1 * rng.random())
+    end = begin + 600
+    paused = replace(setting, pauses=(*setting.pauses, (begin, end)))
+    committed = healthy(rng, paused)
+    return replace(committed, labels=(Label(0, OK), Label(begin, STOP), Label(end, OK)))
+
+
+def _rhythm(rng: Rng, setting: Setting) -> Floats:
+    """When commits are due, without those in pauses; the first after a pause comes at its end."""
+    period = setting.period_s
+    at = np.arange(rng.random() * period, setting.length_s, period)
+    at = at + rng.random(len(at)) * min(_LATE_S, period / 4)
+    for start, end in setting.pauses:
+        at = np.sort(np.append(at[(at < start) | (at >= end)], end + 0.2))
+    return at[at < setting.length_s]
+
+
+def _quick(rng: Rng, at: Floats) -> Floats:
+    least, most = _QUICK_S
+    return least + (most - least) * rng.random(len(at))
+
+
+def _client(log: Log, at_s: Floats) -> Ints:
+    """The position of one that has read all that was there at these moments."""
+    return log.without_trailing_marker(log.head(at_s))
+
+
+def _read(setting: Setting, at: Floats, capacity: float, delay: Floats) -> Ints:
+    """How far a consumer is at its commits: at what it finds, or as far as its capacity takes it."""
+    log = setting.log
+    there = log.head(np.maximum.accumulate(at - delay))
+    worked = at.copy()
+    for start, end in setting.pauses:
+        worked -= np.clip(at - start, 0, end - start)
+    work = capacity * worked
+    done = np.minimum.accumulate(there - work) + work
+    return log.without_trailing_marker(np.minimum(there, np.floor(done + 1e-6).astype(np.int64)))

@@ -1,0 +1,285 @@
+"""Fast-forward: the traffic of many groups through the real windows and rules, look by look."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from warren.evaluator.digest import digest
+from warren.evaluator.rules import CACHING, TREND, RuleBook, judge
+from warren.evaluator.status import Status
+from warren.lab.groups import Played, Timetable, play
+from warren.lab.producers import Floats, Ints, Rng
+from warren.lab.scenarios import Scenario
+from warren.storage import heads
+from warren.storage.bucket import Bucket, CommitsSeen, HeadsSeen, WindowSettings
+from warren.storage.windows import UNKNOWN, Commits, Windows, place_into
+
+Statuses = npt.NDArray[np.int8]
+
+# when the traffic begins; any moment will do
+ZERO_MS: Final = 1_800_000_000_000
+# heads are asked for so much later than the ends of the offsets topic, at least and at most
+_HEADS_LATER_S: Final = (0.05, 0.3)
+# how late a look can be: a share of the time between two looks, and no more than this
+_LATE_SHARE: Final = 0.15
+_LATE_S: Final = 0.3
+# Burrow asks for heads so often
+_POLL_S: Final = 10.0
+_EXPIRE_MS: Final = 7 * 24 * 3600 * 1000
+_TOPIC_REFRESH_MS: Final = 60_000
+_TOPIC: Final = "lab"
+
+
+class Judge(StrEnum):
+    """Who gives verdicts."""
+
+    # this project's own rules, on its windows
+    TREND = "trend"
+    # Burrow's rules on the same windows
+    CACHING = "caching"
+    # Burrow's rules on Burrow's windows: heads polled every ten seconds
+    BURROW = "burrow"
+    # more than so many messages behind
+    THRESHOLD = "threshold"
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """How often one looks, and how windows are kept."""
+
+    name: str
+    every_s: float = 1.0
+    intervals: int = 10
+    min_distance_s: float = 10.0
+    allowed_lag: int = 0
+    refresh_s: float = 10.0
+    # share of the looks that fail altogether, and of those that do not get the heads
+    failing: float = 0.0
+    # the first look comes so late: everything before is read at once
+    start_s: float = 0.0
+
+    def window_s(self, period_s: float) -> float:
+        """How long a window of commits with this rhythm is."""
+        return self.intervals * max(period_s, self.min_distance_s)
+
+    @property
+    def a_moment_s(self) -> float:
+        """How long a consumer that was at the head counts as there."""
+        return self.intervals * self.refresh_s
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The verdicts on all groups at all looks."""
+
+    looks: Looks
+    played: Played
+    length_s: float
+    # when each look asked for the ends
+    asked_s: Floats
+    # judge: statuses, shaped (looks, groups)
+    statuses: dict[Judge, Statuses]
+
+
+def run(
+    looks: Looks,
+    scenarios: Sequence[Scenario],
+    *,
+    seeds: int,
+    seed: int,
+    length_s: float,
+    threshold: int,
+    tell: Callable[[float], None] = lambda share: None,
+) -> Run:
+    """Play the scenarios and judge them at every look; `tell` hears which share of the looks is done."""
+    rng = np.random.default_rng((seed, 1_000_003))
+    asked_s, heads_s = _moments(looks, length_s, rng)
+    polls_s = np.arange(looks.start_s + _POLL_S * rng.random(), length_s, _POLL_S)
+    polls_s = np.append(looks.start_s, polls_s)
+    timetable = Timetable(length_s, looks.every_s, heads_s, polls_s)
+    played = play(scenarios, seeds, seed, timetable, ZERO_MS)
+    heads_there = rng.random(len(asked_s)) >= looks.failing
+    heads_there[0] = True
+    warren, burrow = _Warren(looks, played), _Burrow(looks, played, polls_s)
+    shape = (len(asked_s), len(played.groups))
+    statuses = {each: np.full(shape, Status.OK, dtype=np.int8) for each in Judge}
+    before_s = -np.inf
+    for number, now_s in enumerate(asked_s.tolist()):
+        news = played.between(before_s, now_s)
+        warren.look(
+            number, news, before_s, now_s, float(heads_s[number]), heads_are_there=heads_there[number]
+        )
+        burrow.read(news, now_s)
+        for who, verdict in warren.verdicts(now_s).items():
+            statuses[who][number] = verdict
+        statuses[Judge.BURROW][number] = burrow.verdict(now_s)
+        statuses[Judge.THRESHOLD][number] = np.where(warren.lag() > threshold, Status.ERR, Status.OK)
+        before_s = now_s
+        tell(number / len(asked_s))
+    return Run(looks, played, length_s, asked_s, statuses)
+
+
+def _moments(looks: Looks, length_s: float, rng: Rng) -> tuple[Floats, Floats]:
+    """When ends and heads are asked for; looks that fail are left out."""
+    due = np.arange(looks.start_s + 1.0 + rng.random() * looks.every_s, length_s - 1.0, looks.every_s)
+    asked = due + rng.random(len(due)) * min(_LATE_SHARE * looks.every_s, _LATE_S)
+    asked = asked[rng.random(len(asked)) >= looks.failing]
+    least, most = _HEADS_LATER_S
+    return asked, asked + least + (most - least) * rng.random(len(asked))
+
+
+def _ms(at_s: float) -> int:
+    return ZERO_MS + int(at_s * 1000)
+
+
+class _Warren:
+    """One bucket that holds all groups, fed as the pipeline feeds it."""
+
+    def __init__(self, looks: Looks, played: Played) -> None:
+        self._looks = looks
+        self._played = played
+        self._bucket = Bucket.empty(
+            WindowSettings(
+                looks.intervals,
+                int(looks.min_distance_s * 1000),
+                _EXPIRE_MS,
+                int(looks.refresh_s * 1000),
+                _TOPIC_REFRESH_MS,
+            )
+        )
+        count = len(played.groups)
+        self._names = pa.array([f"group-{number}" for number in range(count)])
+        self._topics = pa.array([_TOPIC] * count)
+        self._topic_ids = pa.array([""] * count)
+        self._partitions = np.arange(count, dtype=np.int32)
+
+    def look(
+        self,
+        number: int,
+        news: slice,
+        before_s: float,
+        now_s: float,
+        heads_s: float,
+        *,
+        heads_are_there: bool,
+    ) -> None:
+        """Take in the heads of a look and the commits since the last."""
+        at_ms = _ms(heads_s)
+        if heads_are_there:
+            head = self._played.heads[number]
+            self._bucket.see_heads(
+                HeadsSeen(
+                    self._topics,
+                    self._partitions,
+                    self._topic_ids,
+                    head,
+                    np.zeros_like(head),
+                    at_ms=at_ms,
+                    steady_ms=at_ms,
+                    expiry_ms=at_ms,
+                    complete=True,
+                    gone=(),
+                )
+            )
+        if news.stop > news.start:
+            self._bucket.see_commits(self._commits(news, before_s, now_s), _ms(now_s), every_topic_known=True)
+
+    def verdicts(self, now_s: float) -> dict[Judge, Statuses]:
+        """The status of every group by both sets of rules; OK before its first commit."""
+        bucket, looks = self._bucket, self._looks
+        facts = digest(bucket.windows, looks.allowed_lag)
+        lowest = heads.lowest(bucket.heads, bucket.settings.refresh_ms)
+
+        def status(book: RuleBook) -> Statuses:
+            verdict = judge(
+                facts,
+                bucket.heads.newest_offset[bucket.place_of],
+                lowest[bucket.place_of],
+                _ms(now_s),
+                intervals=looks.intervals,
+                allowed_lag=looks.allowed_lag,
+                minimum_complete=0.0,
+                book=book,
+            )
+            return self._by_group(verdict.status, Status.OK).astype(np.int8)
+
+        return {Judge.TREND: status(TREND), Judge.CACHING: status(CACHING)}
+
+    def lag(self) -> Ints:
+        """How far every group is behind now."""
+        bucket = self._bucket
+        head = bucket.heads.newest_offset[bucket.place_of]
+        return self._by_group(np.maximum(head - bucket.windows.offset[:, -1], 0), 0)
+
+    def _by_group(self, values: npt.NDArray[Any], otherwise: int) -> Ints:
+        result = np.full(len(self._played.groups), otherwise, dtype=np.int64)
+        # the places of topic partitions are those of the groups: each group has a partition of its own
+        result[self._bucket.place_of] = values
+        return result
+
+    def _commits(self, news: slice, before_s: float, now_s: float) -> CommitsSeen:
+        played = self._played
+        group = played.group[news]
+        index = pa.array(group)
+        return CommitsSeen(
+            self._names.take(index),
+            self._topics.take(index),
+            group.astype(np.int32),
+            played.offset[news],
+            played.timestamp_ms[news],
+            played.timestamp_ms[news],
+            np.full(len(group), _ms(now_s)),
+            np.arange(news.start, news.stop),
+            np.zeros(len(group), dtype=np.bool_),
+            "lab",
+            after_ms=_ms(before_s) if np.isfinite(before_s) else 0,
+            before_ms=_ms(now_s),
+        )
+
+
+class _Burrow:
+    """Burrow's windows: the lag of a commit is against the head that was polled last."""
+
+    def __init__(self, looks: Looks, played: Played, polls_s: Floats) -> None:
+        self._looks = looks
+        self._played = played
+        self._polls_s = polls_s
+        self._windows = Windows.empty(len(played.groups), looks.intervals)
+
+    def read(self, news: slice, now_s: float) -> None:
+        """Take in commits, each as it came."""
+        played = self._played
+        row, offset = played.group[news], played.offset[news]
+        commits = Commits(
+            row=row,
+            offset=offset,
+            timestamp=played.timestamp_ms[news],
+            observed_at=np.full(len(row), _ms(now_s)),
+            lag=np.maximum(played.polled[news] - offset, 0),
+            floor=np.full(len(row), UNKNOWN),
+            order=np.arange(news.start, news.stop),
+        )
+        # Burrow has no distance unless it is told one
+        place_into(self._windows, commits, 0)
+
+    def verdict(self, now_s: float) -> Statuses:
+        """The status of every group, by the heads that were polled."""
+        polls = int(np.searchsorted(self._polls_s, now_s, side="right"))
+        ring = self._played.polled_heads[max(polls - self._looks.intervals, 0) : max(polls, 1)]
+        return judge(
+            digest(self._windows, self._looks.allowed_lag),
+            ring[-1],
+            ring.min(axis=0),
+            _ms(now_s),
+            intervals=self._looks.intervals,
+            allowed_lag=self._looks.allowed_lag,
+            minimum_complete=0.0,
+            book=CACHING,
+        ).status

@@ -1,0 +1,117 @@
+"""The groups of a run: scenarios played out with random numbers of their own, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from warren.lab.consumers import Label, Setting
+from warren.lab.producers import PRODUCERS, Floats, Ints, Log, Mask, since, with_outages
+from warren.lab.scenarios import BEFORE_S, Disturbance, Scenario, pauses
+from warren.storage.windows import UNKNOWN
+
+# no look is this much later than the last; a floor is not certain before
+_LOOK_SLACK_S: Final = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What a group is, and which verdicts on it are right."""
+
+    scenario: Scenario
+    labels: tuple[Label, ...]
+    # when it was certain for the first time that messages wait, and go on waiting; the last label's start elsewhere
+    certain_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """Groups with one partition each: their commits by time, and heads at the looks."""
+
+    groups: tuple[Group, ...]
+    # commits of all groups, by time
+    at_s: Floats
+    group: Ints
+    offset: Ints
+    # the commits' times by the broker's clock
+    timestamp_ms: Ints
+    # the head that was polled last, every ten seconds, when the commit came
+    polled: Ints
+    # shaped (looks, groups); UNKNOWN where the brokers did not answer
+    heads: Ints
+    # shaped (polls, groups)
+    polled_heads: Ints
+
+    def between(self, after_s: float, before_s: float) -> slice:
+        """The commits after the one moment and not after the other."""
+        first, last = np.searchsorted(self.at_s, [after_s, before_s], side="right")
+        return slice(int(first), int(last))
+
+
+@dataclass(frozen=True, slots=True)
+class Timetable:
+    """When what is looked at, in seconds from the start of the traffic."""
+
+    length_s: float
+    # between two looks, for the certainty of floors
+    every_s: float
+    heads_at_s: Floats
+    polls_s: Floats
+
+
+def play(scenarios: Sequence[Scenario], seeds: int, seed: int, timetable: Timetable, zero_ms: int) -> Played:
+    """Every scenario as often as there are seeds, each with other random numbers."""
+    wanted = [(place, scenario, again) for place, scenario in enumerate(scenarios) for again in range(seeds)]
+    groups: list[Group] = []
+    commits: list[tuple[Floats, Ints, Ints, Ints]] = []
+    heads = np.empty((len(timetable.heads_at_s), len(wanted)), dtype=np.int64)
+    polled_heads = np.empty((len(timetable.polls_s), len(wanted)), dtype=np.int64)
+    for number, (place, scenario, again) in enumerate(wanted):
+        rng = np.random.default_rng((seed, place, again))
+        stops = pauses(scenario.disturbance, rng, timetable.length_s)
+        away = stops if scenario.disturbance is Disturbance.BROKER_RESTARTS else ()
+        log = since(PRODUCERS[scenario.producer](rng, timetable.length_s + BEFORE_S, scenario.rate), BEFORE_S)
+        log = with_outages(log, away)
+        committed = scenario.consumer(rng, Setting(log, timetable.length_s, scenario.period_s, stops))
+        heads[:, number] = np.where(
+            _in_any(timetable.heads_at_s, away), UNKNOWN, log.head(timetable.heads_at_s)
+        )
+        polled_heads[:, number] = log.head(timetable.polls_s)
+        poll = np.maximum(np.searchsorted(timetable.polls_s, committed.at_s, side="right") - 1, 0)
+        timestamp = zero_ms + np.floor((committed.at_s + scenario.skew_s) * 1000).astype(np.int64)
+        commits.append((committed.at_s, committed.offset, timestamp, polled_heads[poll, number]))
+        certain = _certain_s(log, committed.at_s, committed.offset, committed.labels, timetable.every_s)
+        groups.append(Group(scenario, committed.labels, certain))
+    return _merged(tuple(groups), commits, heads, polled_heads)
+
+
+def _merged(
+    groups: tuple[Group, ...], commits: list[tuple[Floats, Ints, Ints, Ints]], heads: Ints, polled_heads: Ints
+) -> Played:
+    at, offset, timestamp, polled = (np.concatenate(column) for column in zip(*commits, strict=True))
+    group = np.repeat(np.arange(len(groups)), [len(each[0]) for each in commits])
+    order = np.argsort(at, kind="stable")
+    return Played(
+        groups, at[order], group[order], offset[order], timestamp[order], polled[order], heads, polled_heads
+    )
+
+
+def _certain_s(log: Log, at_s: Floats, offset: Ints, labels: tuple[Label, ...], every_s: float) -> float:
+    """The first commit from which on the head of the look before is always beyond the commit."""
+    start = labels[-1].since_s
+    later = at_s > start
+    clear = log.head(at_s - every_s - _LOOK_SLACK_S) <= offset
+    blind = np.flatnonzero(later & clear)
+    if not later.any() or not len(blind):
+        return start
+    return float(at_s[min(int(blind[-1]) + 1, len(at_s) - 1)])
+
+
+def _in_any(at_s: Floats, spans: Sequence[tuple[float, float]]) -> Mask:
+    inside = np.zeros(len(at_s), dtype=np.bool_)
+    for start, end in spans:
+        inside |= (at_s >= start) & (at_s < end)
+    return inside

@@ -1,0 +1,57 @@
+"""`warren lab` in fast-forward: what it prints, what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from warren.cli.main import main
+
+FEW = ["--quick", "--only", "rewound once", "--only", "idle at the head"]
+
+
+def ended(arguments: list[str]) -> int:
+    """The exit code of `warren lab`."""
+    with pytest.raises(SystemExit) as end:
+        main(["lab", *arguments])
+    return int(end.value.code or 0)
+
+
+def test_it_shows_targets_classes_and_ways_and_writes_what_it_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures, picture, table = tmp_path / "lab.json", tmp_path / "lab.svg", tmp_path / "table.md"
+    files = ["--json", str(figures), "--plot", str(picture), "--markdown", str(table)]
+    assert ended([*FEW, *files, "--check"]) == 0
+
+    shown = capsys.readouterr().out
+    for word in ("Targets", "kept", "Classes", "rewound once", "Ways to look", "looks every 5 s"):
+        assert word in shown
+    found = json.loads(figures.read_text())
+    assert {each["class"] for each in found["classes"]} >= {"rewound once", "idle at the head"}
+    assert {each["judge"] for each in found["classes"]} == {"trend", "caching", "burrow", "threshold"}
+    assert picture.read_text().startswith("<svg")
+    assert table.read_text().startswith("| consumer |")
+
+
+def test_figures_alone_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ended([*FEW, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["seed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--only", "nonesuch"], "no class matches nonesuch; there are"),
+        (["--plot", "lab.gif"], "lab.gif would be no SVG: give a name that ends in .svg"),
+        ([*FEW, "--json", "/nonexistent/lab.json"], "cannot write /nonexistent/lab.json"),
+    ],
+    ids=["no such class", "no such picture", "no such directory"],
+)
+def test_what_it_cannot_do_is_one_sentence(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(arguments) == 2
+    assert sentence in capsys.readouterr().err
