@@ -144,7 +144,8 @@ def records(
     given: Sequence[tuple[bytes | None, bytes | None]],
     first_order: int = 0,
     *,
-    per_key: int | None = 4,
+    intervals: int = 4,
+    min_distance_ms: int = 0,
     observed_at: int = NOW,
     after_ms: int = 0,
     before_ms: int = NOW + 60_000,
@@ -157,11 +158,6 @@ def records(
         np.arange(first_order, first_order + len(given)),
         observed_at,
     )
-    return commits_framed(
-        decode(raw, lambda _: True),
-        per_key,
-        len(given),
-        consumer=CONSUMER,
-        after_ms=after_ms,
-        before_ms=before_ms,
-    )
+    decoded = decode(raw, lambda _: True)
+    words = {"after_ms": str(after_ms), "before_ms": str(before_ms), "consumer": CONSUMER}
+    return commits_framed(decoded, intervals, min_distance_ms, words, len(given))

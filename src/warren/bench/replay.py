@@ -31,6 +31,8 @@ class ReplayPlan:
     commits: int = 4_000_000
     # of each kind; the best counts
     runs: int = 3
+    # `min-distance` of the windows
+    min_distance_s: int = 0
 
 
 def replay(plan: ReplayPlan, tell: Tell) -> Report:
@@ -43,7 +45,11 @@ def replay(plan: ReplayPlan, tell: Tell) -> Report:
         warm = _warm(where, plan, tell)
         cold = [_cold(where, plan, tell, run) for run in range(plan.runs)]
     detail = {"written_s": written_s, "drain_s": drains, "warm": warm, "cold_s": cold}
-    sizes = plan.sizes.to_dict() | {"commits": plan.commits, "runs": plan.runs}
+    sizes = plan.sizes.to_dict() | {
+        "commits": plan.commits,
+        "runs": plan.runs,
+        "min_distance_s": plan.min_distance_s,
+    }
     return Report("replay", began, sizes, _figures(plan.commits, drains, warm, cold), facts, detail)
 
 
@@ -118,7 +124,7 @@ def _cold(where: Site, plan: ReplayPlan, tell: Tell, run: int) -> float:
 
 @contextmanager
 def _subject(where: Site, plan: ReplayPlan, **more: int) -> Iterator[Child]:
-    directory = where.warren_directory()
+    directory = where.warren_directory(plan.min_distance_s)
     task = {"directory": str(directory), "windows": plan.sizes.windows, "records": plan.commits, **more}
     with Child(SUBJECT, task, where.directory) as child:
         yield child

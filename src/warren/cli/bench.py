@@ -78,6 +78,9 @@ def replay_command(
     runs: Annotated[
         int, typer.Option(min=1, metavar="N", help="Runs of each kind; the best counts.")
     ] = _REPLAY.runs,
+    min_distance: Annotated[
+        int, typer.Option(min=0, metavar="S", help="[storage] min-distance of the windows.")
+    ] = _REPLAY.min_distance_s,
     results: Results = _RESULTS,
     as_json: AsJson = False,
     check: Check = False,
@@ -90,7 +93,7 @@ def replay_command(
 
     [cyan]warren bench replay --commits 400000 --groups 200 --runs 1[/cyan]   a small one
     """
-    plan = ReplayPlan(Sizes(groups, partitions, offsets_partitions), commits, runs)
+    plan = ReplayPlan(Sizes(groups, partitions, offsets_partitions), commits, runs, min_distance)
     _present([lambda tell: replay(plan, tell)], results, as_json=as_json, check=check)
 
 

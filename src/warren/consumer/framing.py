@@ -1,40 +1,42 @@
-"""Decoded records as frames: cut to what a window can hold, and dealt to buckets."""
+"""Decoded records as frames: reduced to what windows need, one share for each bucket."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
-from warren.kafka.batch import Commits, Decoded, newest
+from warren.consumer.reduction import outliving, reduced
+from warren.kafka.batch import Decoded
 from warren.kafka.groups import GroupDeleted, GroupRecord
 from warren.storage import frames
 
 
 def framed(
-    decoded: Decoded, per_key: int | None, records: int, *, consumer: str, after_ms: int, before_ms: int
+    decoded: Decoded, intervals: int, min_distance_ms: int, words: Mapping[str, str], records: int
 ) -> pa.RecordBatch:
-    """A batch of rows for the stateful operator; `consumer` is the module that reads."""
-    commits = decoded.commits
-    if per_key is not None:
-        commits = commits.take(newest(commits, per_key))
-    words = {"consumer": consumer, "after_ms": str(after_ms), "before_ms": str(before_ms)}
-    found = [*_commits(decoded, commits, words), *_groups(decoded.groups)]
+    """A batch of rows for the stateful operator; `words` go with the commits, `records` is how many were read."""
+    found = [*_commits(decoded, intervals, min_distance_ms, words), *_groups(decoded.groups)]
     found.append((frames.WINDOW_BUCKETS, frames.SKIPPED, _counts(decoded, records)))
     return frames.rows(found)
 
 
-def _commits(decoded: Decoded, commits: Commits, words: dict[str, str]) -> Iterator[frames.Frame]:
-    if not len(commits):
-        return
+def _commits(
+    decoded: Decoded, intervals: int, min_distance_ms: int, words: Mapping[str, str]
+) -> Iterator[frames.Frame]:
     keys = decoded.keys
-    bucket = frames.bucket_of(keys.topic, keys.partition)[commits.key]
+    commits = outliving(decoded.commits, keys, decoded.groups)
+    chosen = reduced(commits, intervals, min_distance_ms)
+    if not len(chosen.row):
+        return
+    bucket = frames.bucket_of(keys.topic, keys.partition)[commits.key[chosen.row]]
     by_bucket = np.argsort(bucket, kind="stable")
-    commits, bucket = commits.take(by_bucket), bucket[by_bucket]
+    commits, bucket = commits.take(chosen.row[by_bucket]), bucket[by_bucket]
+    timestamp = chosen.timestamp[by_bucket]
     first = np.flatnonzero(np.append(True, bucket[1:] != bucket[:-1]))
     for begin, end in zip(first, np.append(first[1:], len(bucket)), strict=True):
         share = commits.take(np.arange(begin, end))
@@ -44,7 +46,8 @@ def _commits(decoded: Decoded, commits: Commits, words: dict[str, str]) -> Itera
             "topic": keys.topic.take(index).dictionary_encode(),
             "partition": keys.partition[share.key],
             "offset": share.offset,
-            "timestamp": share.timestamp,
+            # of the slot, and of the commit itself: another where several were merged
+            "timestamp": timestamp[begin:end],
             "committed_at": share.timestamp,
             "observed_at": share.observed_at,
             "order": share.order,

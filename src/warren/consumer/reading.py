@@ -22,16 +22,10 @@ def read(settings: OffsetsSettings, hand: Hand) -> Iterator[pa.RecordBatch]:
     """Everything in the hand, decoded, cut and dealt to buckets."""
     drain = kept_drain(tuple(sorted(settings.client.items())), settings.topic)
     accepts = lru_cache(maxsize=None)(settings.groups.accepts)
+    words = {"after_ms": str(hand.after_ms), "before_ms": str(hand.before_ms), "consumer": settings.name}
     for records in drain.records(hand.ranges):
         decoded = decode(records, accepts)
-        yield framed(
-            decoded,
-            settings.per_key,
-            len(records),
-            consumer=settings.name,
-            after_ms=hand.after_ms,
-            before_ms=hand.before_ms,
-        )
+        yield framed(decoded, settings.intervals, settings.min_distance_ms, words, len(records))
     give_back()
 
 

@@ -31,8 +31,9 @@ class OffsetsSettings:
     limit: int
     # tasks that read at the same time
     tasks: int
-    # commits of one partition that a window can hold; None: any number, since near commits are merged later
-    per_key: int | None
+    # how the windows are kept: no more is read than they can hold
+    intervals: int
+    min_distance_ms: int
     # which groups to look at
     groups: GroupFilter
 

@@ -109,39 +109,6 @@ def decode(records: RawRecords, accept: Callable[[str], bool]) -> Decoded:
     return _Batch(records, accept).decode()
 
 
-def newest(commits: Commits, per_key: int) -> Ints:
-    """Rows that still matter when a key holds `per_key` commits, ascending.
-
-    Of each key the last deletion and, after it, the `per_key` commits of highest order; of commits with one
-    order, the last. A window with a minimum distance merges commits, so it can need more than its size.
-    """
-    rows = np.arange(len(commits), dtype=np.int64)
-    # one sort of packed integers instead of a stable sort by key: 9 times as fast
-    packed = np.sort(commits.key.astype(np.int64) << 32 | rows)
-    rows, key = packed & 0xFFFFFFFF, packed >> 32
-    order = commits.order[rows]
-    same = key[1:] == key[:-1]
-    if np.any(same & (order[1:] <= order[:-1])):
-        rows = np.lexsort((commits.order, commits.key))
-        key, order = commits.key[rows].astype(np.int64), commits.order[rows]
-        same = key[1:] == key[:-1]
-        once = np.append(~(same & (order[1:] == order[:-1])), True)
-        rows, key = rows[once], key[once]
-        same = key[1:] == key[:-1]
-    first = np.flatnonzero(np.insert(~same, 0, True)) if len(key) else rows
-    size = np.diff(first, append=len(key))
-    end = np.repeat(first + size, size)
-    place = np.arange(len(key), dtype=np.int64)
-    keep = end - place <= per_key
-    deleted = commits.deleted[rows]
-    if deleted.any():
-        # place of the key's last deletion, before its first record when there is none
-        last = np.maximum.reduceat(np.where(deleted, place, -1), first)
-        last = np.repeat(last, size)
-        keep = (keep & (place > last) & ~deleted) | (place == last)
-    return np.sort(rows[keep])
-
-
 class _Batch:
     """One call of `decode`: the counters, and the groups already asked for."""
 

@@ -160,7 +160,8 @@ class Engine:
                 consumer.backfill_earliest,
                 consumer.max_records_per_trigger,
                 cores(session),
-                None if settings.min_distance_s else window.intervals,
+                window.intervals,
+                settings.min_distance_s * _MS,
                 _filter(consumer, window),
             )
             for module, consumer in settings.consumers_of(name).items()

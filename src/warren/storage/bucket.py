@@ -96,6 +96,7 @@ class CommitsSeen:
     topic: Any  # pa.StringArray
     partition: Indices
     offset: Ints
+    # of the slot: when the first of the commits that the reader merged into one was made
     timestamp: Ints
     # when the commit was made: later than `timestamp` where the reader has merged it into one before it
     committed_at: Ints

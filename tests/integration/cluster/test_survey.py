@@ -173,7 +173,7 @@ def test_a_partition_without_leader_waits_and_holds_nobody_up(pair: Pair) -> Non
 
 def planner(broker: Broker, topic: str) -> OffsetsPlanner:
     client = client_of(broker)
-    settings = OffsetsSettings("mine", client, topic, False, False, 1_000, 2, 5, GroupFilter())
+    settings = OffsetsSettings("mine", client, topic, False, False, 1_000, 2, 5, 0, GroupFilter())
     return OffsetsPlanner(settings, Brokers(client))
 
 

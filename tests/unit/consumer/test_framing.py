@@ -23,9 +23,7 @@ from warren.storage.bucket import CommitsSeen
 OBSERVED = 1_700_000_000_000
 
 
-def frames_of(
-    records: list[Record], per_key: int | None = 3, **accept: Any
-) -> dict[tuple[int, str], list[bytes]]:
+def frames_of(records: list[Record], intervals: int = 3, **accept: Any) -> dict[tuple[int, str], list[bytes]]:
     """(bucket, kind): payloads."""
     raw = RawRecords(
         pa.array([key for key, _ in records], pa.binary()),
@@ -34,7 +32,9 @@ def frames_of(
         OBSERVED,
     )
     decoded = decode(raw, accept.get("accepts", lambda _: True))
-    batch = framed(decoded, per_key, len(records), consumer="burrow", after_ms=5, before_ms=9)
+    batch = framed(
+        decoded, intervals, 0, {"after_ms": "5", "before_ms": "9", "consumer": "mine"}, len(records)
+    )
     assert batch.schema.names == ["bucket", "kind", "payload"]
     found: dict[tuple[int, str], list[bytes]] = defaultdict(list)
     for row in batch.to_pylist():
@@ -73,9 +73,9 @@ def test_commits_go_to_the_bucket_of_their_topic_partition() -> None:
     ]
 
 
-@pytest.mark.parametrize(("per_key", "kept"), [(3, [7, 8, 9]), (1, [9]), (None, list(range(10)))])
-def test_a_batch_is_cut_to_what_a_window_can_hold(per_key: int | None, kept: list[int]) -> None:
-    found = frames_of([commit("g", "t", offset) for offset in range(10)], per_key)
+@pytest.mark.parametrize(("intervals", "kept"), [(3, [7, 8, 9]), (1, [9])])
+def test_a_batch_is_cut_to_what_a_window_can_hold(intervals: int, kept: list[int]) -> None:
+    found = frames_of([commit("g", "t", offset) for offset in range(10)], intervals)
     assert [row[4] for row in commits(found)] == kept
 
 

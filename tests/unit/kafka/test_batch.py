@@ -1,10 +1,10 @@
-"""Batches: the vectorised path against the scalar one, faults of every kind, and the cut to the newest."""
+"""Batches: the vectorised path against the scalar one, and faults of every kind."""
 
 from __future__ import annotations
 
 import json
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from tests.unit.kafka.probes import probes
 from tests.unit.kafka.strategies import Pair, commits, everyone, pairs, raw
 
 from warren.kafka import codec, messages
-from warren.kafka.batch import Commits, Decoded, RawRecords, decode, newest
+from warren.kafka.batch import Decoded, RawRecords, decode
 from warren.kafka.groups import READ_IN_PART, UNREADABLE_ASSIGNMENT
 
 KAFKA = Path(__file__).parents[2] / "data" / "records" / "kafka-4.1.1.jsonl"
@@ -337,60 +337,5 @@ def test_a_batch_of_nothing() -> None:
     for records in (raw([]), raw([(None, None)])):
         decoded = decode(records, everyone)
         assert (len(decoded.commits), len(decoded.keys), decoded.groups) == (0, 0, [])
-        assert newest(decoded.commits, 10).tolist() == []
     nulls = RawRecords(pa.nulls(2), pa.nulls(2), np.arange(2), 5)
     assert decode(nulls, everyone).skipped == {"no key": 2}
-
-
-def columns_of(entries: list[tuple[int, int, bool]]) -> Commits:
-    """Commits of (key, order, deleted)."""
-    key, order, deleted = np.array(entries, np.int64).reshape(-1, 3).T
-    return Commits(key.astype(np.int32), order * 10, order * 100, order, order, deleted.astype(np.bool_))
-
-
-def newest_by_hand(entries: list[tuple[int, int, bool]], per_key: int) -> list[int]:
-    """Key by key: sort by order, forget what a deletion hides, keep the end."""
-    by_key: dict[int, dict[int, int]] = defaultdict(dict)
-    for row, (key, order, _) in enumerate(entries):
-        by_key[key][order] = row
-    kept: list[int] = []
-    for rows_of_key in by_key.values():
-        ordered = [row for _, row in sorted(rows_of_key.items())]
-        deletions = [place for place, row in enumerate(ordered) if entries[row][2]]
-        after = ordered[deletions[-1] + 1 :] if deletions else ordered
-        kept += after[-per_key:]
-        kept += [ordered[deletions[-1]]] if deletions else []
-    return sorted(kept)
-
-
-@settings(max_examples=300, deadline=None)
-@given(
-    entries=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 40), st.booleans()), max_size=40),
-    deletions=st.booleans(),
-    in_order=st.booleans(),
-    per_key=st.integers(1, 5),
-)
-def test_newest_keeps_what_a_window_can_hold(
-    entries: list[tuple[int, int, bool]], deletions: bool, in_order: bool, per_key: int
-) -> None:
-    entries = [(key, order, gone and deletions) for key, order, gone in entries]
-    if in_order:
-        entries = [(key, order, gone) for order, (key, _, gone) in enumerate(entries)]
-    assert newest(columns_of(entries), per_key).tolist() == newest_by_hand(entries, per_key)
-
-
-NEWEST = [
-    ("the last two of each key", [(0, 1, False), (1, 2, False), (0, 3, False), (0, 4, False)], [1, 2, 3]),
-    ("by order, not by place", [(0, 9, False), (0, 1, False), (0, 8, False)], [0, 2]),
-    ("a deletion hides what was before it", [(0, 1, False), (0, 2, True), (0, 3, False)], [1, 2]),
-    ("a deletion alone", [(0, 1, False), (0, 2, False), (0, 3, True)], [2]),
-    ("only the last deletion", [(0, 1, True), (0, 2, False), (0, 3, True), (0, 4, False)], [2, 3]),
-    ("the same order twice counts once", [(0, 1, False), (0, 2, False), (0, 2, False)], [0, 2]),
-]
-
-
-@pytest.mark.parametrize(("entries", "kept"), [each[1:] for each in NEWEST], ids=[e[0] for e in NEWEST])
-def test_newest(entries: list[tuple[int, int, bool]], kept: list[int]) -> None:
-    assert newest(columns_of(entries), 2).tolist() == kept
-    taken = columns_of(entries).take(newest(columns_of(entries), 2))
-    assert taken.order.tolist() == [entries[row][1] for row in kept]

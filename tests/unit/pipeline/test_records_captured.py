@@ -65,7 +65,7 @@ def view() -> ClusterView:
     heads = {(TOPIC, partition): HEAD for partition in range(PARTITIONS)}
     pipeline = Pipeline(WINDOW)
     pipeline.trigger(look(heads, NOW_MS), now_ms=NOW_MS)
-    batch = records(given, per_key=INTERVALS, observed_at=NOW_MS, before_ms=NOW_MS)
+    batch = records(given, intervals=INTERVALS, observed_at=NOW_MS, before_ms=NOW_MS)
     return pipeline.trigger(look(heads, NOW_MS, as_of_ms=ASKED_MS), batch, now_ms=ASKED_MS)
 
 
