@@ -15,6 +15,10 @@ from warren.errors import ConfigError, WarrenError
 # a command that cannot reach a broker has to say so within ten seconds, its own start included
 REACH_S: Final = 6.0
 REQUEST_S: Final = 10.0
+# a topic that was made a moment ago has a leader within this; on a busy machine that takes a while
+LEADER_S: Final = 30.0
+# the client waits as long as it may for a leader that it asked for once: it has to be made to ask again
+_ATTEMPT_S: Final = 2.0
 # librdkafka writes to stderr by itself, through any table on the screen, and many times a second while a
 # broker is away; what fails because of it is reported where it fails
 _QUIET: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None, "reconnect.backoff.ms": 500}
@@ -92,6 +96,11 @@ def passes(error: BaseException) -> bool:
     return isinstance(error, KafkaException) and error.args[0].code() in _PASSING
 
 
+def _timed_out(error: BaseException) -> bool:
+    codes = (KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT)
+    return isinstance(error, KafkaException) and error.args[0].code() in codes
+
+
 def _sentence(error: KafkaException) -> str:
     cause = error.args[0]
     return cause.str() if isinstance(cause, KafkaError) else str(cause)
@@ -145,8 +154,8 @@ def heads_of(admin: AdminClient, topics: Mapping[str, int]) -> dict[tuple[str, i
     }
     # a topic that was made a moment ago may have no leader yet
     patience = Retrying(
-        retry=retry_if_exception(passes),
-        stop=stop_after_delay(REQUEST_S),
+        retry=retry_if_exception(lambda error: passes(error) or _timed_out(error)),
+        stop=stop_after_delay(LEADER_S),
         wait=wait_fixed(0.1),
         reraise=True,
     )
@@ -157,5 +166,5 @@ def heads_of(admin: AdminClient, topics: Mapping[str, int]) -> dict[tuple[str, i
 
 
 def _heads(admin: AdminClient, wanted: dict[TopicPartition, OffsetSpec]) -> dict[tuple[str, int], int]:
-    found = admin.list_offsets(wanted, request_timeout=REQUEST_S)
+    found = admin.list_offsets(wanted, request_timeout=_ATTEMPT_S)
     return {(at.topic, at.partition): future.result().offset for at, future in found.items()}
