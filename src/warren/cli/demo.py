@@ -58,11 +58,11 @@ def demo(
         stage.__enter__()
     console.print(f"Warren answers on {stage.url}/v3/kafka/{CLUSTER}/consumer")
     began = time.monotonic()
+    scenes, passed = stage.scenes(), 0.0
     try:
         with Live(console=console, auto_refresh=False, screen=False) as live:
             while not asked.wait(_REFRESH_S):
-                scenes = stage.scenes()
-                passed = time.monotonic() - began
+                scenes, passed = stage.scenes(), time.monotonic() - began
                 live.update(picture(stage, scenes, passed), refresh=True)
                 if check and (all(each.as_intended for each in scenes) or passed > CHECK_S):
                     break
@@ -71,7 +71,7 @@ def demo(
             stage.__exit__(None, None, None)
     log.info("demo ended", seconds=round(time.monotonic() - began))
     if check:
-        _verdict(console, scenes, passed)
+        _verdict(console, scenes, passed, stopped=asked.is_set())
 
 
 def picture(stage: Stage, scenes: list[Scene], passed: float) -> RenderableType:
@@ -112,13 +112,15 @@ def _table(scenes: list[Scene]) -> Table:
     return table
 
 
-def _verdict(console: Console, scenes: list[Scene], passed: float) -> None:
+def _verdict(console: Console, scenes: list[Scene], passed: float, *, stopped: bool) -> None:
     wrong = [scene for scene in scenes if not scene.as_intended]
     if not wrong:
         console.print(
             f"Every group has the status that it was made for, after {passed:.0f} s.", style="green"
         )
         return
+    if stopped:
+        console.print(f"Stopped after {passed:.0f} s, before every group had its status.", style="red")
     for scene in wrong:
         console.print(
             f"{scene.actor.name}: should be {scene.actor.status.name} "
