@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -157,12 +158,20 @@ def heads_of(admin: AdminClient, topics: Mapping[str, int]) -> dict[tuple[str, i
         retry=retry_if_exception(lambda error: passes(error) or _timed_out(error)),
         stop=stop_after_delay(LEADER_S),
         wait=wait_fixed(0.1),
+        # what the client knows of a topic that was deleted and made again is of the old one
+        before_sleep=lambda _: _look_again(admin, topics),
         reraise=True,
     )
     try:
         return patience(_heads, admin, wanted)
     except KafkaException as error:
         raise WarrenError(f"the brokers do not say where their topics end: {_sentence(error)}") from error
+
+
+def _look_again(admin: AdminClient, topics: Iterable[str]) -> None:
+    for name in topics:
+        with suppress(KafkaException):
+            admin.list_topics(name, timeout=_ATTEMPT_S)
 
 
 def _heads(admin: AdminClient, wanted: dict[TopicPartition, OffsetSpec]) -> dict[tuple[str, int], int]:

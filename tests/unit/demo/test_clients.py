@@ -35,6 +35,10 @@ class LateLeader:
 
     def __init__(self) -> None:
         self.asked = 0
+        self.looked_again = False
+
+    def list_topics(self, topic: str, timeout: float) -> None:
+        self.looked_again = True
 
     def list_offsets(self, wanted: dict[Any, Any], request_timeout: float) -> dict[Any, Future[Any]]:
         self.asked += 1
@@ -50,4 +54,6 @@ class LateLeader:
 def test_a_topic_made_a_moment_ago_without_a_leader_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clients, "LEADER_S", 0.6)
     monkeypatch.setattr(clients, "_ATTEMPT_S", 0.2)
-    assert heads_of(LateLeader(), {"t": 1}) == {("t", 0): 7}  # type: ignore[arg-type]
+    admin = LateLeader()
+    assert heads_of(admin, {"t": 1}) == {("t", 0): 7}  # type: ignore[arg-type]
+    assert admin.looked_again
