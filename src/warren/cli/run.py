@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 from typing import Final
@@ -43,7 +44,15 @@ def run(*, config_dir: ConfigDir = None, config: ConfigFile = None) -> None:
     logs.begin(settings, logs.utc())
     asked = stop_asked()
     held = Path(settings.general.pidfile) if settings.general.pidfile else None
-    with pidfile.held(held), Service(settings) as service:
+    with pidfile.held(held), ExitStack() as running:
+        try:
+            service = running.enter_context(Service(settings))
+        except Exception as error:
+            if not asked.is_set():
+                raise
+            # who stops every process there is stops those that we were starting
+            log.info("stopped during the start", error=str(error).partition("\n")[0])
+            return
         log.info("watching", clusters=service.engine.clusters())
         _tell_until(asked, service.engine)
         log.info("stopping")

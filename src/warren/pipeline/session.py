@@ -6,15 +6,18 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkConf, SparkContext
 from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from warren.pipeline.output import keep_bounded, opened
 from warren.pipeline.runtime import environment, java_options
 
 if TYPE_CHECKING:
@@ -58,24 +61,55 @@ DEFAULTS: Final = {
     "spark.scheduler.mode": "FAIR",
 }
 # a driver and its executors in one process talk to nobody else
-LOCAL: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+LOCAL: Final = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    # other users of this machine reach its ports all the same; Spark makes up a secret
+    "spark.authenticate": "true",
+}
 
 
 def spark_session(settings: Spark) -> SparkSession:
     """The session, made on first use; what Spark has to say goes to `spark.log` beside the checkpoints."""
     quieten()
-    java = {"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {java_options()}"}
-    local = LOCAL if settings.master.startswith("local") else {}
-    builder = SparkSession.builder.appName("warren").master(settings.master)
-    for key, value in (DEFAULTS | java | local | settings.conf).items():
+    conf = configuration(settings)
+    builder = SparkSession.builder
+    for key, value in conf.items():
         builder = builder.config(key, value)
-    log = log_path(settings)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with _output_to(log), _own_signals():
-        environment(os.environ)
+    with _own_signals():
+        if SparkContext._gateway is None:
+            environment(os.environ)
+            _start_java(conf, log_path(settings))
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def configuration(settings: Spark) -> dict[str, str]:
+    """What Spark is told."""
+    names = {"spark.app.name": "warren", "spark.master": settings.master}
+    java = {"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {java_options()}"}
+    local = LOCAL if settings.master.startswith("local") else {}
+    return names | DEFAULTS | java | local | settings.conf
+
+
+def _start_java(conf: Mapping[str, str], log: Path) -> None:
+    """Start Java as PySpark does it, but with its output in a file, and out of reach of the terminal's signals."""
+    asked = SparkConf(loadDefaults=False)
+    for key, value in conf.items():
+        asked.set(key, value)
+    output = opened(log)
+    try:
+        # a group of its own: who stops our whole group stops us, and we stop Java
+        java = {"stdout": output, "stderr": output, "process_group": 0}
+        gateway = launch_gateway(asked, java)  # type: ignore[no-untyped-call]
+    finally:
+        os.close(output)
+    keep_bounded(log)
+    SparkContext._ensure_initialized(gateway=gateway)
+    # service managers send SIGTERM to every process there is: what it means is for this one to say
+    signals = gateway.jvm.sun.misc
+    signals.Signal.handle(signals.Signal("TERM"), signals.SignalHandler.SIG_IGN)
 
 
 def quieten() -> None:
@@ -117,18 +151,3 @@ def _own_signals() -> Iterator[None]:
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
-
-
-@contextmanager
-def _output_to(path: Path) -> Iterator[None]:
-    """Processes that start meanwhile write into a file, not into the terminal: Java has a lot to say."""
-    kept = [os.dup(stream) for stream in (1, 2)]
-    with path.open("wb") as file:
-        for stream in (1, 2):
-            os.dup2(file.fileno(), stream)
-    try:
-        yield
-    finally:
-        for stream, copy in zip((1, 2), kept, strict=True):
-            os.dup2(copy, stream)
-            os.close(copy)

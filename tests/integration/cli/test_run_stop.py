@@ -1,0 +1,131 @@
+"""`warren run` is told to stop: a few lines and exit code 0, whoever is told along with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from tests.processes import alive, eventually, kill_session
+
+from warren.demo.broker import Broker
+from warren.demo.ports import free_port
+
+# a machine that does other things too
+READY_S = 120.0
+STOP_S = 40.0
+
+
+class Run:
+    """A `warren run` in a session of its own; its output and its errors in one file, as a service manager has them."""
+
+    def __init__(self, directory: Path, broker: Broker) -> None:
+        self.url = f"http://127.0.0.1:{free_port('127.0.0.1')}"
+        self.checkpoint = directory / "checkpoint"
+        settings = {
+            "httpserver": {"default": {"address": self.url.removeprefix("http://")}},
+            "cluster": {"c": {"class-name": "kafka", "servers": [broker.bootstrap_servers]}},
+            "consumer": {"c": {"class-name": "kafka", "cluster": "c", "servers": [broker.bootstrap_servers]}},
+            "spark": {"checkpoint-dir": str(self.checkpoint), "master": "local[1]"},
+        }
+        (directory / "burrow.json").write_text(json.dumps(settings))
+        self._output = directory / "output"
+        with self._output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "warren.cli.main", "run", "--config-dir", str(directory)],
+                cwd=directory,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def ready(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/burrow/admin/ready", timeout=30).status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    @property
+    def output(self) -> str:
+        return self._output.read_text()
+
+
+@pytest.fixture
+def run(tmp_path: Path, broker: Broker) -> Iterator[Run]:
+    started = Run(tmp_path, broker)
+    try:
+        yield started
+    finally:
+        kill_session(started.process.pid)
+
+
+def group(run: Run, number: int) -> None:
+    os.killpg(run.process.pid, number)
+
+
+def everybody(run: Run, number: int) -> None:
+    """As service managers do it, which know nothing of groups."""
+    main = psutil.Process(run.process.pid)
+    for each in [main, *main.children(recursive=True)]:
+        each.send_signal(number)
+
+
+def alone(run: Run, number: int) -> None:
+    run.process.send_signal(number)
+
+
+@pytest.mark.parametrize(
+    ("tell", "number"),
+    [
+        pytest.param(alone, signal.SIGTERM, id="SIGTERM to the main process"),
+        pytest.param(group, signal.SIGTERM, id="SIGTERM to its group"),
+        pytest.param(everybody, signal.SIGTERM, id="SIGTERM to every process"),
+        pytest.param(group, signal.SIGINT, id="Ctrl-C"),
+    ],
+)
+def test_a_signal_to_all_its_processes_is_no_fault(
+    run: Run, tell: Callable[[Run, int], None], number: int
+) -> None:
+    assert eventually(run.ready, READY_S, every_s=0.5), run.output
+    started = psutil.Process(run.process.pid).children(recursive=True)
+    before = run.output.splitlines()
+
+    tell(run, number)
+
+    assert run.process.wait(STOP_S) == 0, run.output
+    said: list[dict[str, Any]] = [json.loads(line) for line in run.output.splitlines()]
+    assert [line for line in said if line["level"] in ("warn", "error", "fatal")] == []
+    assert len(said) - len(before) <= 4, run.output
+    assert eventually(lambda: not any(alive(each.pid) for each in started), 20)
+
+
+def test_a_signal_during_the_start_is_no_fault(run: Run) -> None:
+    main = psutil.Process(run.process.pid)
+    assert eventually(lambda: any(each.name() == "java" for each in main.children()), READY_S)
+
+    everybody(run, signal.SIGTERM)
+
+    assert run.process.wait(READY_S) == 0, run.output
+    assert "Traceback" not in run.output
+
+
+def test_the_log_during_the_start_is_the_log_and_what_spark_says_outlives_the_stop(run: Run) -> None:
+    assert eventually(run.ready, READY_S, every_s=0.5), run.output
+    of_spark = run.checkpoint / "spark.log"
+    before = of_spark.read_text()
+
+    alone(run, signal.SIGTERM)
+
+    assert run.process.wait(STOP_S) == 0, run.output
+    assert '"msg":' not in of_spark.read_text()
+    # Java always has something to say when it starts
+    assert before
+    assert of_spark.read_text().startswith(before)
