@@ -43,7 +43,6 @@ _CONSUMER: Final = {
     "enable.partition.eof": True,
     # records that retention took away are not waited for
     "auto.offset.reset": "earliest",
-    "isolation.level": "read_uncommitted",
     "check.crcs": False,
     "fetch.wait.max.ms": 10,
     "fetch.max.bytes": 52_428_800,
@@ -60,8 +59,10 @@ class StalledError(WarrenError):
 class Drain:
     """One consumer, kept open between triggers."""
 
-    def __init__(self, client: Mapping[str, Property], topic: str) -> None:
-        self._consumer = Consumer(with_login(client) | _CONSUMER, logger=SILENT)
+    def __init__(self, client: Mapping[str, Property], topic: str, *, committed: bool = True) -> None:
+        """`committed`: without what transactions wrote that were aborted; ranges end before any that is open."""
+        isolation = {"isolation.level": "read_committed" if committed else "read_uncommitted"}
+        self._consumer = Consumer(with_login(client) | _CONSUMER | isolation, logger=SILENT)
         self._topic = topic
 
     def records(self, ranges: Sequence[Range]) -> Iterator[RawRecords]:

@@ -47,6 +47,8 @@ class Position:
     goal_ms: int = 0
     # the brokers did not answer: nothing was planned
     silent: bool = False
+    # partitions of which this trigger reads what comes after an open transaction, committed or not
+    uncommitted: tuple[int, ...] = ()
 
     def to_offset(self) -> dict[str, Any]:
         """As Spark wants it: short, since Spark runs regular expressions over it."""
@@ -67,11 +69,12 @@ class Position:
             "goal": _joined(self.goal),
             "goal_at": self.goal_ms,
             "silent": self.silent,
+            "uncommitted": _joined(self.uncommitted),
         }
 
     def without_news(self, error: str) -> Position:
         """Nothing could be planned: the position stays, and what is read next may have come any time since."""
-        return replace(self, live=False, error=error, silent=True, begin=(), reads=0)
+        return replace(self, live=False, error=error, silent=True, begin=(), reads=0, uncommitted=())
 
     @classmethod
     def from_offset(cls, offset: Mapping[str, Any]) -> Self:
@@ -93,6 +96,7 @@ class Position:
             _split(offset["goal"]),
             offset["goal_at"],
             offset["silent"],
+            _split(offset["uncommitted"]),
         )
 
 
@@ -105,6 +109,11 @@ class LogEnds:
     asked_ms: int
     at_ms: int
     topic_id: str = ""
+    # by partition: where the first open transaction begins, or the end; as many as there are ends, or none at all where
+    # nobody asked. It is known of every partition whose end is
+    stable: tuple[int | None, ...] = ()
+    # partitions whose open transaction is not waited for any longer
+    overdue: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +124,14 @@ class Range:
     begin: int
     end: int
     shift: int
+    # what aborted transactions wrote is left out; False: a transaction in it may still be open, and all is read
+    committed: bool = True
 
 
 def first_position(ends: LogEnds, start_latest: bool, backfill: bool) -> Position:
     """Where a new query begins: at the earliest record, or at the latest, with or without reading history later."""
     starts = tuple(start or 0 for start in ends.start)
-    nexts = tuple(end or 0 for end in ends.end) if start_latest else starts
+    nexts = tuple(end or 0 for end in ends.stable or ends.end) if start_latest else starts
     back = tuple(zip(starts, nexts, strict=True)) if start_latest and backfill else ()
     return Position(
         nexts,
@@ -145,10 +156,8 @@ def advance(position: Position, ends: LogEnds, limit: int, *, with_history: bool
     else:
         position = _made_anew(position, ends)
     position = _grown(position, ends)
-    pending = [
-        max((ends.end[partition] or 0) - at, 0) if partition < len(ends.end) else 0
-        for partition, at in enumerate(position.next)
-    ]
+    readable = _readable(position, ends)
+    pending = [max((_at(readable, partition) or 0) - at, 0) for partition, at in enumerate(position.next)]
     taken = _share(pending, limit)
     older = [end - at for at, end in position.back]
     back_taken = _share(older, max(limit - sum(taken), 0) if with_history else 0)
@@ -160,14 +169,32 @@ def advance(position: Position, ends: LogEnds, limit: int, *, with_history: bool
         back=back if any(end > at for at, end in back) else (),
         asked_ms=ends.asked_ms,
         at_ms=ends.at_ms,
-        live=taken == pending and known,
+        live=taken == pending and known and readable == ends.end,
         left=sum(pending) - sum(taken) + sum(older) - sum(back_taken),
         error=_wrong_with(ends, len(position.next)),
         silent=False,
         topic_id=ends.topic_id or position.topic_id,
         reads=sum(taken) + sum(back_taken),
+        uncommitted=tuple(
+            partition
+            for partition, count in enumerate(taken)
+            if count and position.next[partition] >= (_at(ends.stable or ends.end, partition) or 0)
+        ),
     )
     return _read_up_to(planned, ends, known)
+
+
+def _readable(position: Position, ends: LogEnds) -> tuple[int | None, ...]:
+    """By partition: up to where it is read now. What comes after an open transaction waits until that is overdue."""
+    found = list(ends.end)
+    for partition, stable in enumerate(ends.stable):
+        end, at = found[partition], _at(position.next, partition) or 0
+        if stable is None or end is None or stable >= end:
+            continue
+        # once past it there is no way back
+        past = at > stable or (at == stable and partition in ends.overdue)
+        found[partition] = end if past else stable
+    return tuple(found)
 
 
 def _wrong_with(ends: LogEnds, size: int) -> str:
@@ -223,7 +250,7 @@ def present(start: Position, end: Position) -> list[Range]:
     # partitions that the start does not know yet begin at 0
     begins = end.begin or (start.next + (0,) * len(end.next))[: len(end.next)]
     found = [
-        Range(partition, begin, stop, end.shift[partition])
+        Range(partition, begin, stop, end.shift[partition], partition not in end.uncommitted)
         for partition, (begin, stop) in enumerate(zip(begins, end.next, strict=True))
     ]
     return [each for each in found if each.end > each.begin]

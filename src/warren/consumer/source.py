@@ -9,6 +9,7 @@ from typing import Final
 from warren.clock import now_ms
 from warren.consumer import plan
 from warren.consumer.plan import LogEnds, Position, Range
+from warren.consumer.transactions import OpenTransactions
 from warren.kafka.brokers import EARLIEST, LATEST, Brokers, Limit, Topic, UnreachableError
 from warren.kafka.login import Property
 from warren.storage.watch import GroupFilter
@@ -60,6 +61,7 @@ class OffsetsPlanner:
         self._brokers = brokers
         # the first ends that this process got: what is there when it begins
         self._first: LogEnds | None = None
+        self._open = OpenTransactions()
 
     def advanced(self, start: Position | None) -> Position:
         """The position after the next trigger; `start` is None for a consumer that was never planned."""
@@ -106,15 +108,21 @@ class OffsetsPlanner:
         # by number: one that is missing in the answer must not shift the others
         places = [(topic_name, number) for number in range(max(topic.partitions, default=-1) + 1)]
         ends = self._brokers.offsets(places, LATEST, limit)
+        # asked last: most transactions that are open at one moment have ended at the next
+        stable = self._brokers.offsets(places, LATEST, limit, committed=True)
         if places and not ends:
             raise UnreachableError(
                 f"No broker of {self._settings.client['bootstrap.servers']} gave an end of {topic_name}"
             )
         starts = self._brokers.offsets(places, EARLIEST, limit) if first else {}
+        end = tuple(ends.get(place) if place in stable else None for place in places)
+        begins = tuple(stable.get(place) if place in ends else None for place in places)
         return LogEnds(
             tuple(starts.get(place) for place in places),
-            tuple(ends.get(place) for place in places),
+            end,
             asked,
             now_ms(),
             topic.topic_id,
+            begins,
+            self._open.overdue(begins, end),
         )

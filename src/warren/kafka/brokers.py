@@ -9,7 +9,7 @@ from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
@@ -122,13 +122,16 @@ class Brokers:
         done, _ = wait(asked.values(), timeout=seconds)
         return {name for name, future in asked.items() if future in done and _unknown(future.exception())}
 
-    def offsets(self, asked: Iterable[tuple[str, int]], spec: OffsetSpec, limit: Limit) -> Offsets:
-        """Where these topic partitions begin or end."""
+    def offsets(
+        self, asked: Iterable[tuple[str, int]], spec: OffsetSpec, limit: Limit, *, committed: bool = False
+    ) -> Offsets:
+        """Where these topic partitions begin or end; `committed`: they end where the first open transaction begins."""
         request = {TopicPartition(topic, partition): spec for topic, partition in asked}
         if not request:
             return {}
         seconds = limit.left()
-        answers = self._client.list_offsets(request, request_timeout=seconds)
+        isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        answers = self._client.list_offsets(request, isolation_level=isolation, request_timeout=seconds)
         return {
             (place.topic, place.partition): answer.offset
             for place, answer in _answers(answers, seconds).items()

@@ -13,6 +13,7 @@ from warren.consumer import drain as module
 from warren.consumer.drain import Drain
 from warren.consumer.plan import Range
 from warren.demo.broker import Broker
+from warren.kafka.brokers import LATEST, Brokers, Limit
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +62,49 @@ def test_transactions_leave_gaps(broker: Broker, hands: Hands) -> None:
     assert read(drain, Range(0, 0, 6, 0)) == [(0, b"0"), (2, b"1"), (4, b"2")]
     assert read(drain, Range(0, 1, 2, 0)) == []
     assert read(drain, Range(0, 5, 6, 0)) == []
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_what_aborted_transactions_wrote_is_left_out(broker: Broker, hands: Hands, committed: bool) -> None:
+    topic = hands.make(f"drain-aborted-{committed}")
+    producer = Producer({**broker.client_settings, "transactional.id": topic, "log_level": 0})
+    producer.init_transactions(30)
+    hands.write(topic, numbered(1))
+    for number in range(1, 4):
+        producer.begin_transaction()
+        producer.produce(topic, b"", b"%d" % number)
+        producer.flush(30)
+        producer.commit_transaction(30) if number == 2 else producer.abort_transaction(30)
+    drain = Drain(client_of(broker), topic, committed=committed)
+    # records at 0, 1, 3 and 5, a marker after each but the first
+    aborted = [] if committed else [(1, b"1"), (5, b"3")]
+    assert read(drain, Range(0, 0, 7, 0)) == sorted([(0, b"0"), (3, b"2"), *aborted])
+    # a range of nothing else, at the end and before it
+    assert read(drain, Range(0, 5, 7, 0)) == aborted[1:]
+    assert read(drain, Range(0, 1, 3, 0)) == aborted[:1]
+
+
+def test_what_an_open_transaction_is_in_the_way_of_can_be_read_all_the_same(
+    broker: Broker, hands: Hands
+) -> None:
+    topic = hands.make("drain-open")
+    producer = Producer({**broker.client_settings, "transactional.id": topic, "log_level": 0})
+    producer.init_transactions(30)
+    hands.write(topic, numbered(1))
+    producer.begin_transaction()
+    producer.produce(topic, b"", b"1")
+    producer.flush(30)
+    hands.write(topic, numbered(1, 2))
+    brokers, limit = Brokers(client_of(broker)), Limit(20)
+    assert brokers.offsets([(topic, 0)], LATEST, limit) == {(topic, 0): 3}
+    assert brokers.offsets([(topic, 0)], LATEST, limit, committed=True) == {(topic, 0): 1}
+    assert read(Drain(client_of(broker), topic), Range(0, 0, 1, 0)) == [(0, b"0")]
+    assert read(Drain(client_of(broker), topic, committed=False), Range(0, 1, 3, 0)) == [(1, b"1"), (2, b"2")]
+    producer.abort_transaction(30)
+    assert eventually(
+        lambda: brokers.offsets([(topic, 0)], LATEST, limit, committed=True) == {(topic, 0): 4}, 20
+    )
+    assert read(Drain(client_of(broker), topic), Range(0, 0, 4, 0)) == [(0, b"0"), (2, b"2")]
 
 
 def test_compaction_leaves_gaps(broker: Broker, hands: Hands) -> None:

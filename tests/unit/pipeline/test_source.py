@@ -51,7 +51,15 @@ def reader(directory: Path, *consumers: str, limit: int = 1_000_000, **more: Any
     given = {"start_latest": False, "backfill": False} | more
     offsets = tuple(
         OffsetsSettings(
-            name, client, name, limit=limit, tasks=2, per_key=5, groups=GroupFilter(), **cast("Any", given)
+            name,
+            client,
+            name,
+            limit=limit,
+            tasks=2,
+            intervals=5,
+            min_distance_ms=0,
+            groups=GroupFilter(),
+            **cast("Any", given),
         )
         for name in consumers
     )
