@@ -21,6 +21,8 @@ from warren.kafka.login import Property, with_login
 
 # records that are decoded and cut together: the more, the more of them a newer commit makes superfluous
 CHUNK: Final = 500_000
+# and their bytes, keys and values: a column holds 2 GiB, and records of groups with many members are large
+CHUNK_BYTES: Final = 128 * 1024 * 1024
 # records asked of the client at once
 _TAKE: Final = 10_000
 # without a single record for so long the read is given up; the query begins again and reads the same ranges
@@ -95,7 +97,7 @@ class Drain:
                     self._let_go(reading, now - heard)
                     self._assign(reading)
                     asked = now
-                if sum(map(len, parts)) >= CHUNK:
+                if sum(map(len, parts)) >= CHUNK or sum(each.nbytes for each in parts) >= CHUNK_BYTES:
                     yield _joined(parts)
                     parts = []
             if parts:

@@ -49,6 +49,19 @@ class RawRecords:
     def __len__(self) -> int:
         return len(self.order)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of keys and values."""
+        return int(self.keys.nbytes + self.values.nbytes)
+
+    def part(self, begin: int, end: int) -> RawRecords:
+        """Some of the records, in their order."""
+        observed_at = self.observed_at if isinstance(self.observed_at, int) else self.observed_at[begin:end]
+        count = end - begin
+        return RawRecords(
+            self.keys.slice(begin, count), self.values.slice(begin, count), self.order[begin:end], observed_at
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class CommitKeys:

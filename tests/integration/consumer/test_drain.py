@@ -129,6 +129,18 @@ def test_compaction_leaves_gaps(broker: Broker, hands: Hands) -> None:
     assert read(drain, Range(0, 0, end, 0))[-1][0] == end - 1
 
 
+def test_a_chunk_is_bounded_in_bytes_too(
+    broker: Broker, hands: Hands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CHUNK_BYTES", 10_000)
+    monkeypatch.setattr(module, "_TAKE", 2)
+    hands.make("drain-large")
+    hands.write("drain-large", [(b"%d" % number, b"x" * 3_000) for number in range(20)])
+    chunks = list(Drain(client_of(broker), "drain-large").records([Range(0, 0, 20, 0)]))
+    assert [order for chunk in chunks for order in chunk.order.tolist()] == list(range(20))
+    assert all(chunk.nbytes < 10_000 + 2 * 3_100 for chunk in chunks)
+
+
 def test_what_retention_took_is_not_waited_for(broker: Broker, hands: Hands) -> None:
     hands.make("drain-cut")
     hands.write("drain-cut", numbered(10))
