@@ -98,7 +98,7 @@ class CommitsSeen:
     offset: Ints
     # of the slot: when the first of the commits that the reader merged into one was made
     timestamp: Ints
-    # when the commit was made: later than `timestamp` where the reader has merged it into one before it
+    # when the commit itself was made, whose offset it is: another time where the reader has merged several
     committed_at: Ints
     observed_at: Ints
     order: Ints

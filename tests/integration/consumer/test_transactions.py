@@ -14,12 +14,13 @@ from tests.processes import eventually
 
 from warren.consumer import reading
 from warren.consumer.plan import Position
-from warren.consumer.source import GroupFilter, OffsetsPlanner, OffsetsSettings
+from warren.consumer.source import OffsetsPlanner, OffsetsSettings
 from warren.consumer.transactions import OpenTransactions
 from warren.demo.broker import Broker
 from warren.kafka.brokers import Brokers
 from warren.storage import frames
 from warren.storage.bucket import CommitsSeen
+from warren.storage.watch import GroupFilter
 
 TOPIC = "orders"
 

@@ -15,10 +15,11 @@ from warren.consumer import drain as draining
 from warren.consumer import reading
 from warren.consumer.drain import _joined
 from warren.consumer.plan import Range
-from warren.consumer.source import GroupFilter, Hand, OffsetsSettings
+from warren.consumer.source import Hand, OffsetsSettings
 from warren.kafka.batch import Decoded, RawRecords, decode
 from warren.storage import frames
 from warren.storage.bucket import CommitsSeen
+from warren.storage.watch import GroupFilter
 
 SETTINGS = OffsetsSettings(
     "mine", {"bootstrap.servers": "nowhere"}, "offsets", False, False, 100, 1, 99, 0, GroupFilter()
