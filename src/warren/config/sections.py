@@ -285,7 +285,7 @@ class Evaluator(Section):
     class_name: Literal["trend", "caching"] = Field(
         default="trend", description="the rules: Warren's, or Burrow's to the letter"
     )
-    expire_cache: Natural = Field(default=10, description="seconds that a verdict may be used again")
+    expire_cache: Natural = Field(default=10, description="accepted, not needed")
     minimum_complete: Share = Field(
         default=0.0, description="share of a window that must be filled before it is judged"
     )
@@ -307,7 +307,8 @@ class Cluster(Section):
     )
     offset_refresh: Positive = Field(default=10, description="seconds between head samples")
     groups_reaper_refresh: Natural = Field(
-        default=0, description="seconds between looks for deleted groups; 0: never"
+        default=0,
+        description="seconds between looks for groups that the brokers do not know any more; 0: never",
     )
 
 

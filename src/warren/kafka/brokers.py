@@ -9,7 +9,14 @@ from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any, Final
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
@@ -138,6 +145,29 @@ class Brokers:
             # a leader that did not answer in time is no error, but an offset that no log has
             if answer.offset >= 0
         }
+
+    def groups(self, limit: Limit) -> set[str]:
+        """All groups that the brokers list; UnreachableError when one of them does not answer."""
+        seconds = limit.left()
+        try:
+            found = self._client.list_consumer_groups(request_timeout=seconds).result(seconds)
+        except (KafkaException, TimeoutError) as error:
+            raise self._unreachable(error) from error
+        if found.errors:
+            raise self._unreachable(found.errors[0])
+        return {each.group_id for each in found.valid}
+
+    def has_offsets(self, group: str, limit: Limit) -> bool:
+        """Whether the brokers have an offset that this group has committed."""
+        seconds = limit.left()
+        asked = self._client.list_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(group)], request_timeout=seconds
+        )
+        try:
+            found = asked[group].result(seconds)
+        except (KafkaException, TimeoutError) as error:
+            raise self._unreachable(error) from error
+        return any(place.error is not None or place.offset >= 0 for place in found.topic_partitions)
 
     def _unreachable(self, error: KafkaException | TimeoutError) -> UnreachableError:
         why = error.args[0].str() if isinstance(error, KafkaException) else "no answer in time"

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from warren.clock import now_ms
+from warren.cluster.reaper import Reaper
 from warren.cluster.requests import Requests
 from warren.cluster.source import HeadsSettings
 from warren.config.sections import GroupLists, KafkaConsumer
 from warren.consumer.source import OffsetsSettings
 from warren.evaluator.rules import RULES
+from warren.kafka.brokers import Brokers
 from warren.kafka.client import client_properties
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session
@@ -46,6 +48,7 @@ class Engine:
         self._models: dict[str, ReadModel] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._queries: dict[str, ClusterQuery] = {}
+        self._stopping = threading.Event()
 
     def start(self) -> None:
         """Start Spark and every cluster's query; returns at once, snapshots come as they come."""
@@ -65,9 +68,11 @@ class Engine:
             query = ClusterQuery(session, self._query_settings(session, name), partial(self._take, name))
             self._queries[name] = query
             query.start()
+            self._look_for_gone_groups(name)
 
     def stop(self) -> None:
         """End all queries and Spark."""
+        self._stopping.set()
         stopping = [threading.Thread(target=query.stop) for query in self._queries.values()]
         for thread in stopping:
             thread.start()
@@ -134,6 +139,21 @@ class Engine:
                 # else there is no moment yet as of which anybody could be judged
                 self._publish(cluster, model.view(batch, now_ms()))
         return model.counts, model.look
+
+    def _look_for_gone_groups(self, name: str) -> None:
+        refresh_s = self._settings.cluster[name].groups_reaper_refresh
+        if not refresh_s:
+            return
+        cluster = self._settings.cluster[name]
+        brokers = Brokers(client_properties(self._settings, cluster.client_profile, cluster.servers))
+        reaper = Reaper(name, brokers, partial(self._groups, name), partial(self.delete_group, name))
+        threading.Thread(
+            target=reaper.run, args=(refresh_s, self._stopping), name=f"groups-{name}", daemon=True
+        ).start()
+
+    def _groups(self, cluster: str) -> list[str]:
+        view = self._views.get(cluster)
+        return view.groups() if view else []
 
     def _publish(self, cluster: str, view: ClusterView) -> None:
         with self._changed:

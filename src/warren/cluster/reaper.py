@@ -1,0 +1,75 @@
+"""Groups that the brokers do not know any more, as `groups-reaper-refresh` wants them looked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from warren.kafka.brokers import Limit, UnreachableError
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterable
+
+    from warren.kafka.brokers import Brokers
+
+log = structlog.get_logger("warren.cluster")
+
+# a look asks every broker for its groups
+_LOOK_S: Final = 30.0
+
+
+class Reaper:
+    """Compares the groups that are watched with those that the brokers list, again and again.
+
+    A group goes when it was missing from two lists in a row and the brokers have no offset of it either: kinds of
+    groups that are new to the client may be missing from lists. A list that is empty, or that one broker did not
+    contribute to, is none.
+    """
+
+    def __init__(
+        self,
+        cluster: str,
+        brokers: Brokers,
+        watched: Callable[[], Iterable[str]],
+        remove: Callable[[str], None],
+    ) -> None:
+        self._cluster = cluster
+        self._brokers = brokers
+        self._watched = watched
+        self._remove = remove
+        # groups that the last list did not have
+        self._missing: set[str] = set()
+
+    def run(self, refresh_s: float, stopping: threading.Event) -> None:
+        """Look every so often, until it is time to stop."""
+        while not stopping.wait(refresh_s):
+            try:
+                self.look()
+            except UnreachableError as error:
+                self._missing = set()
+                log.warning("groups cannot be listed", cluster=self._cluster, error=str(error))
+
+    def look(self) -> None:
+        """One look; UnreachableError when the brokers did not answer, or not all of them."""
+        # asked for first: a group that comes meanwhile is in the list and not among these
+        watched = set(self._watched())
+        limit = Limit(_LOOK_S)
+        there = self._brokers.groups(limit)
+        if not there:
+            self._missing = set()
+            return
+        missing = watched - there
+        for group in sorted(missing & self._missing):
+            if self._is_gone(group, limit):
+                log.info("group is gone from the brokers", cluster=self._cluster, group=group)
+                self._remove(group)
+        self._missing = missing
+
+    def _is_gone(self, group: str, limit: Limit) -> bool:
+        try:
+            return not self._brokers.has_offsets(group, limit)
+        except UnreachableError:
+            # or we may not see it
+            return False

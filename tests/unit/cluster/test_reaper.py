@@ -1,0 +1,69 @@
+"""Which groups go because the brokers do not know them, and which do not."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import pytest
+
+from warren.cluster.reaper import Reaper
+from warren.kafka.brokers import Limit, UnreachableError
+
+WATCHED = ["a", "b"]
+
+
+@dataclass
+class Listing:
+    """Brokers that list these groups, one list after the other; None: one of them does not answer."""
+
+    lists: list[set[str] | None]
+    # groups that they have offsets of; "?": they do not say
+    offsets: set[str] = field(default_factory=set)
+
+    def groups(self, limit: Limit) -> set[str]:
+        found = self.lists.pop(0)
+        if found is None:
+            raise UnreachableError("no answer")
+        return found
+
+    def has_offsets(self, group: str, limit: Limit) -> bool:
+        if "?" in self.offsets:
+            raise UnreachableError("not authorized")
+        return group in self.offsets
+
+
+CASES: list[tuple[str, list[set[str] | None], set[str], list[str]]] = [
+    ("missing twice in a row", [{"a"}, {"a"}], set(), ["b"]),
+    ("missing once", [{"a"}, {"a", "b"}], set(), []),
+    ("missing twice, not in a row", [{"a"}, {"a", "b"}, {"a"}], set(), []),
+    ("an empty list", [set(), set(), set()], set(), []),
+    ("an empty list in between", [{"a"}, set(), {"a"}], set(), []),
+    ("a broker that does not answer", [None, None, None], set(), []),
+    ("a broker that does not answer in between", [{"a"}, None, {"a"}], set(), []),
+    ("in no list, but with offsets", [{"a"}, {"a"}, {"a"}], {"b"}, []),
+    ("in no list, and hidden from us", [{"a"}, {"a"}, {"a"}], {"?"}, []),
+    ("all others", [{"c"}, {"c"}], set(), ["a", "b"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("lists", "offsets", "gone"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
+)
+def test_a_group_goes_when_the_brokers_do_not_know_it(
+    lists: list[set[str] | None], offsets: set[str], gone: list[str]
+) -> None:
+    removed: list[str] = []
+    brokers = Listing(list(lists), offsets)
+    reaper = Reaper("local", brokers, lambda: [g for g in WATCHED if g not in removed], removed.append)  # type: ignore[arg-type]
+
+    class Looks(threading.Event):
+        """Time for as many looks as there are lists."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            assert timeout == 7
+            return not brokers.lists
+
+    reaper.run(7, Looks())
+
+    assert removed == gone
