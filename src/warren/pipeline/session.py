@@ -107,7 +107,8 @@ def _start_java(conf: Mapping[str, str], log: Path) -> None:
         os.close(output)
     keep_bounded(log)
     SparkContext._ensure_initialized(gateway=gateway)
-    # service managers send SIGTERM to every process there is: what it means is for this one to say
+    # service managers send SIGTERM to every process there is: what it means is for this one to say. The process that
+    # plans inherits this from Java; it ends with its connection
     signals = gateway.jvm.sun.misc
     signals.Signal.handle(signals.Signal("TERM"), signals.SignalHandler.SIG_IGN)
 

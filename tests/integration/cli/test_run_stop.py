@@ -14,6 +14,8 @@ from typing import Any
 import httpx
 import psutil
 import pytest
+from confluent_kafka import Consumer, TopicPartition
+from tests.integration.pipeline.hands import Hands
 from tests.processes import alive, eventually, kill_session
 
 from warren.demo.broker import Broker
@@ -60,6 +62,13 @@ class Run:
 
 @pytest.fixture
 def run(tmp_path: Path, broker: Broker) -> Iterator[Run]:
+    # ready means that there is an offsets topic: the first commit makes it
+    hands = Hands(broker)
+    if "stop-data" not in hands.admin.list_topics(timeout=10).topics:
+        hands.make("stop-data")
+    consumer = Consumer({**broker.client_settings, "group.id": "stop", "log_level": 0})
+    consumer.commit(offsets=[TopicPartition("stop-data", 0, 0)], asynchronous=False)
+    consumer.close()
     started = Run(tmp_path, broker)
     try:
         yield started
