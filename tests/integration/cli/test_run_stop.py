@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,9 @@ def everybody(run: Run, number: int) -> None:
     """As service managers do it, which know nothing of groups."""
     main = psutil.Process(run.process.pid)
     for each in [main, *main.children(recursive=True)]:
-        each.send_signal(number)
+        # some end as soon as another does
+        with suppress(psutil.NoSuchProcess):
+            each.send_signal(number)
 
 
 def alone(run: Run, number: int) -> None:
