@@ -23,9 +23,7 @@ from warren.storage.operator import WindowOperator
 from warren.storage.watch import GroupFilter, Watched
 
 NOW = 1_700_000_000_000
-WINDOW = WindowSettings(
-    intervals=4, min_distance_ms=0, expire_ms=1_000_000, refresh_ms=1_000, topic_refresh_ms=60_000
-)
+WINDOW = WindowSettings(intervals=4, min_distance_ms=0, expire_ms=1_000_000, refresh_ms=1_000)
 # the consumer module that all commits come by, and watches every group
 CONSUMER = "burrow"
 EVERYTHING: Watched = {CONSUMER: GroupFilter()}
@@ -115,7 +113,7 @@ def look(
     *,
     full: bool = False,
     complete: bool = True,
-    gone: tuple[str, ...] = (),
+    gone: tuple[tuple[str, int], ...] = (),
     requests: bytes | None = None,
     steady_ms: int | None = None,
     expiry_ms: int | None = None,

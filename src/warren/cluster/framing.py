@@ -79,7 +79,7 @@ def _taken(survey: Survey, look: Look) -> LookTaken:
 
 
 def _not_seen(survey: Survey) -> str:
-    """What to do about topics that have disappeared from the lists, though the brokers do not call them unknown."""
+    """What to do about topics that the lists lack, though the brokers do not say that they do not exist."""
     if not survey.hidden:
         return ""
     some = ", ".join(survey.hidden[:_NAMED])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from warren.clock import LookClock, Moment, jump_sentence, monotonic_ms, now_ms
+from warren.cluster.missing import MissingPlaces, Place
 from warren.cluster.requests import Requests
 from warren.kafka.login import Property
 
@@ -44,6 +45,8 @@ class Look:
     caught_up: bool = False
     # the brokers that have the commits did not answer
     blind: bool = False
+    # topic partitions that the lists of topics lack, to be asked for
+    missing: tuple[Place, ...] = ()
     # what is wrong with the consumer modules, and how many records are still to be read after this trigger
     error: str = ""
     left: int = 0
@@ -58,6 +61,7 @@ class LookPlanner:
     def __init__(self, settings: HeadsSettings) -> None:
         self._settings = settings
         self._requests = Requests(settings.requests)
+        self._missing = MissingPlaces(settings.requests)
         self._clock: LookClock | None = None
         self._looked = False
 
@@ -92,6 +96,7 @@ class LookPlanner:
             jump_sentence(end["jumped"]),
             full,
             self._requests.between(start["request"], end["request"]),
+            missing=self._missing.asked(),
             **consumers,
         )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from warren.cluster.missing import Place
 from warren.kafka.brokers import EARLIEST, LATEST, Brokers, Limit, UnreachableError
 from warren.storage.windows import UNKNOWN
 
@@ -43,9 +44,10 @@ class Survey:
     # the topic partitions were listed in this look. A list from before says nothing of what came since, nor does that
     # of another worker process, which may be older
     complete: bool
-    # topics that were listed before and are not now, and of which the brokers say that they do not exist
-    gone: tuple[str, ...]
-    # topics that were listed before and are not now, and of which the brokers do not say so
+    # of the topic partitions that were asked for: those that do not exist
+    gone: tuple[Place, ...]
+    # of the topics that were asked for: those that are not listed, and of which the brokers do not say that they do
+    # not exist
     hidden: tuple[str, ...]
     # why it is not complete; empty when all is well
     error: str
@@ -78,19 +80,19 @@ class Surveyor:
         self._partitions: dict[str, list[int]] = {}
         self._ids: dict[str, str] = {}
         self._heads: Offsets = {}
-        # topics that were on a list and do not exist any more: since when, by `clock`
-        self._gone: dict[str, float] = {}
-        # topics that were on a list and are not on the last one, and may exist all the same
-        self._hidden: tuple[str, ...] = ()
         # by `clock`: when the topics are listed next, at the latest
         self._list_s = 0.0
 
-    def survey(self, at_ms: int) -> Survey:
-        """One look; when something seems to have changed, the topics are listed anew."""
+    def survey(self, at_ms: int, missing: Sequence[Place] = ()) -> Survey:
+        """One look; when something seems to have changed, the topics are listed anew.
+
+        `missing` are topic partitions that former lists lacked: do they still exist?
+        """
         limit = Limit(self._timeout_s, self._clock)
         heads: Offsets = {}
         tails: Offsets = {}
         listed, error = False, ""
+        unknown: set[str] | None = None
         try:
             if self._clock() >= self._list_s:
                 listed = self._list(limit)
@@ -103,50 +105,13 @@ class Surveyor:
                 error = "No broker gave an offset"
             if not self._places():
                 error = NO_TOPICS
+            unknown = self._brokers.unknown({topic for topic, _ in missing} - self._partitions.keys(), limit)
         except UnreachableError as unreachable:
             error = str(unreachable)
             self._list_s = 0.0
         self._heads = heads
-        return self._found(heads, tails, at_ms=at_ms, complete=listed, error=error)
-
-    def _list(self, limit: Limit) -> bool:
-        """List the topics; whether there are any. An empty list is what one gets who may not see them."""
-        began = self._clock()
-        partitions = self._brokers.partitions(limit)
-        if not partitions:
-            return False
-        missing = self._partitions.keys() - partitions.keys()
-        self._note_gone(self._brokers.unknown(missing, limit) if missing else set(), partitions)
-        # one that we may not see any more is still there
-        self._hidden = tuple(sorted(missing - self._gone.keys()))
-        ids = self._brokers.topic_ids(partitions, limit)
-        partitions |= {topic: self._partitions[topic] for topic in self._hidden}
-        self._ids = {topic: ids.get(topic, self._ids.get(topic, "")) for topic in partitions}
-        self._partitions = partitions
-        cost_ms = (self._clock() - began) * 1000
-        self._list_s = self._clock() + min(self._topic_refresh_ms, cost_ms / LISTING_SHARE) / 1000
-        return True
-
-    def _note_gone(self, topics: set[str], partitions: Mapping[str, Any]) -> None:
-        """Remember for a while which topics are gone: whoever keeps windows of them wants to be told twice."""
-        now_s = self._clock()
-        forgotten_s = now_s - 2 * self._topic_refresh_ms / 1000
-        gone = self._gone | dict.fromkeys(topics, now_s)
-        self._gone = {
-            topic: since_s
-            for topic, since_s in gone.items()
-            if topic not in partitions and since_s >= forgotten_s
-        }
-
-    def _places(self) -> list[tuple[str, int]]:
-        return [(topic, number) for topic, numbers in self._partitions.items() for number in numbers]
-
-    def _has_changed(self, heads: Offsets) -> bool:
-        """A partition that stopped answering may be deleted; one whose head fell was made again."""
-        lost = any(place in self._heads and place not in heads for place in self._places())
-        return lost or any(head < self._heads.get(place, 0) for place, head in heads.items())
-
-    def _found(self, heads: Offsets, tails: Offsets, *, at_ms: int, complete: bool, error: str) -> Survey:
+        gone = () if unknown is None else tuple(each for each in missing if self._is_gone(each, unknown))
+        hidden = {topic for topic, _ in missing} - self._partitions.keys() - (unknown or set())
         places = self._places()
         return Survey(
             pa.array([topic for topic, _ in places], pa.string()),
@@ -155,8 +120,34 @@ class Surveyor:
             np.array([heads.get(place, UNKNOWN) for place in places], dtype=np.int64),
             np.array([tails.get(place, UNKNOWN) for place in places], dtype=np.int64),
             at_ms,
-            complete,
-            tuple(sorted(self._gone)),
-            self._hidden,
+            listed,
+            gone,
+            tuple(sorted(hidden)),
             error,
         )
+
+    def _is_gone(self, place: Place, unknown: set[str]) -> bool:
+        """The brokers do not know the topic, or it has no such partition."""
+        topic, partition = place
+        return topic in unknown or (topic in self._partitions and partition not in self._partitions[topic])
+
+    def _list(self, limit: Limit) -> bool:
+        """List the topics; whether there are any. An empty list is what one gets who may not see them."""
+        began = self._clock()
+        partitions = self._brokers.partitions(limit)
+        if not partitions:
+            return False
+        ids = self._brokers.topic_ids(partitions, limit)
+        self._ids = {topic: ids.get(topic, self._ids.get(topic, "")) for topic in partitions}
+        self._partitions = partitions
+        cost_ms = (self._clock() - began) * 1000
+        self._list_s = self._clock() + min(self._topic_refresh_ms, cost_ms / LISTING_SHARE) / 1000
+        return True
+
+    def _places(self) -> list[tuple[str, int]]:
+        return [(topic, number) for topic, numbers in self._partitions.items() for number in numbers]
+
+    def _has_changed(self, heads: Offsets) -> bool:
+        """A partition that stopped answering may be deleted; one whose head fell was made again."""
+        lost = any(place in self._heads and place not in heads for place in self._places())
+        return lost or any(head < self._heads.get(place, 0) for place, head in heads.items())

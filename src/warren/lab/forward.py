@@ -33,7 +33,6 @@ _LATE_S: Final = 0.3
 # Burrow asks for heads so often
 _POLL_S: Final = 10.0
 _EXPIRE_MS: Final = 7 * 24 * 3600 * 1000
-_TOPIC_REFRESH_MS: Final = 60_000
 _TOPIC: Final = "lab"
 
 
@@ -151,7 +150,6 @@ class _Warren:
                 int(looks.min_distance_s * 1000),
                 _EXPIRE_MS,
                 int(looks.refresh_s * 1000),
-                _TOPIC_REFRESH_MS,
             )
         )
         count = len(played.groups)
@@ -185,7 +183,7 @@ class _Warren:
                     steady_ms=at_ms,
                     expiry_ms=at_ms,
                     complete=True,
-                    gone=(),
+                    gone=((), ()),
                 )
             )
         if news.stop > news.start:

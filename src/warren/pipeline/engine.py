@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from warren.clock import now_ms
+from warren.cluster.missing import MissingPlaces
 from warren.cluster.reaper import Reaper
 from warren.cluster.requests import Requests
 from warren.cluster.source import HeadsSettings
@@ -48,6 +49,7 @@ class Engine:
         self._models: dict[str, ReadModel] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._queries: dict[str, ClusterQuery] = {}
+        self._missing: dict[str, MissingPlaces] = {}
         self._stopping = threading.Event()
 
     def start(self) -> None:
@@ -65,6 +67,7 @@ class Engine:
             )
             self._models[name] = ReadModel(name, judged)
             self._locks[name] = threading.Lock()
+            self._missing[name] = MissingPlaces(self._requests(name))
             query = ClusterQuery(session, self._query_settings(session, name), partial(self._take, name))
             self._queries[name] = query
             query.start()
@@ -135,6 +138,7 @@ class Engine:
         with self._locks[cluster]:
             model = self._models[cluster]
             model.take(rows)
+            self._missing[cluster].tell(model.missing)
             if model.look.as_of_ms:
                 # else there is no moment yet as of which anybody could be judged
                 self._publish(cluster, model.view(batch, now_ms()))
@@ -169,7 +173,6 @@ class Engine:
     def _query_settings(self, session: SparkSession, name: str) -> QuerySettings:
         settings = self._settings
         cluster, window = settings.cluster[name], settings.window
-        topic_refresh_ms = cluster.topic_refresh * _MS
         client = client_properties(settings, cluster.client_profile, cluster.servers)
         offsets = tuple(
             OffsetsSettings(
@@ -189,13 +192,12 @@ class Engine:
         )
         return QuerySettings(
             name,
-            SourceSettings(HeadsSettings(client, topic_refresh_ms, self._requests(name)), offsets),
+            SourceSettings(HeadsSettings(client, cluster.topic_refresh * _MS, self._requests(name)), offsets),
             WindowSettings(
                 window.intervals,
                 settings.min_distance_s * _MS,
                 window.expire_group * _MS,
                 cluster.offset_refresh * _MS,
-                topic_refresh_ms,
             ),
             self._checkpoint(name) / "query",
             settings.spark.trigger_interval,

@@ -100,7 +100,7 @@ class ClusterReader(DataSourceStreamReader):
         elif task.look is not None:
             heads = self._settings.heads
             surveyor = kept_surveyor(tuple(sorted(heads.client.items())), heads.topic_refresh_ms)
-            yield framed(surveyor.survey(now_ms()), task.look)
+            yield framed(surveyor.survey(now_ms(), task.look.missing), task.look)
         settings = {each.name: each for each in self._settings.offsets}
         for hand in task.hands:
             yield from read(settings[hand.consumer], hand)

@@ -80,6 +80,8 @@ class ReadModel:
         self._there = np.empty(0, dtype=np.bool_)
         # by bucket: the places of its topic partitions
         self._bucket_places: list[Ints] = [np.empty(0, dtype=np.int64)] * frames.WINDOW_BUCKETS
+        # by bucket: topic partitions that lists of topics lack
+        self._missing: dict[int, list[tuple[str, int]]] = {}
         self._rows = [self._no_rows() for _ in range(frames.WINDOW_BUCKETS)]
         self._owners: dict[str, list[Owner]] = {}
         self._topic_names: dict[str, str] = {}
@@ -108,6 +110,11 @@ class ReadModel:
                     }
                 case frames.SKIPPED:
                     self._count(msgspec.json.decode(payload, type=Counts))
+
+    @property
+    def missing(self) -> list[tuple[str, int]]:
+        """Topic partitions that lists of topics lack: somebody should ask the brokers for them."""
+        return sorted(place for places in self._missing.values() for place in places)
 
     def hide(self, request: Request) -> None:
         """A wish that the pipeline will carry out: do not show these windows until it has."""
@@ -167,6 +174,9 @@ class ReadModel:
     def _take_samples(self, bucket: int, payload: bytes) -> None:
         """All topic partitions of a bucket; those that it had and does not name any more are gone."""
         batch = frames.unpack(payload)
+        self._missing[bucket] = msgspec.json.decode(
+            frames.words(batch)["missing"], type=list[tuple[str, int]]
+        )
         places = self._places(batch.column("topic").to_pylist(), frames.ints(batch, "partition"))
         self._there[self._bucket_places[bucket]] = False
         self._there[places] = batch.column("listed").to_numpy(zero_copy_only=False)

@@ -31,10 +31,10 @@ _NUL: Final = "\0"
 
 # a commit's time may differ so much from our clock before one of the two counts as wrong
 _SKEW_MS: Final = 60_000
-# complete lists of topics that a topic partition must be missing from before it goes
-_LISTS: Final = 2
-# instead of the moment since which it is missing: a topic partition that no list ever had
-_NEVER_LISTED: Final = -2
+# instead of the lists that it is missing from: a topic partition that no list ever had
+_NEVER_LISTED: Final = -1
+# of those that are missing, so many are asked for at once
+_ASKED: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,6 @@ class WindowSettings:
     expire_ms: int
     # how far apart the head samples are that tell whether a consumer was at the head a moment ago
     refresh_ms: int
-    # a topic partition that is missing from the lists of topics for longer than this is gone
-    topic_refresh_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +65,8 @@ class HeadsSeen:
     expiry_ms: int
     # every topic partition of the bucket is listed. One that is missing may not exist, or be hidden from us for a while
     complete: bool
-    # topics that the brokers say do not exist
-    gone: tuple[str, ...]
+    # of those that we miss: what the brokers say does not exist, names and partitions
+    gone: tuple[Sequence[str], Sequence[int]]
 
     @classmethod
     def read(cls, payload: bytes) -> Self:
@@ -84,7 +82,7 @@ class HeadsSeen:
             int(said["steady_ms"]),
             int(said["expiry_ms"]),
             said["complete"] == "1",
-            tuple(json.loads(said["gone"])),
+            _names_and_numbers(json.loads(said["gone"])),
         )
 
 
@@ -190,9 +188,8 @@ class Bucket:
     topic_id: Any
     tail: Ints
     heads: Heads
-    # since when (steady clock) it is missing from the lists of topics, and from how many of them; EMPTY: it is there
-    missing_since_ms: Ints
-    missing_lists: Ints
+    # complete lists of topics in a row that it is missing from; 0: it was on the last one
+    missing: Ints
     # distinct group names, and names of consumer modules
     groups: Any
     consumers: Any
@@ -218,7 +215,6 @@ class Bucket:
             np.empty(0, dtype=np.int64),
             Heads.empty(0, settings.intervals),
             np.empty(0, dtype=np.int64),
-            np.empty(0, dtype=np.int64),
             none,
             none,
             index,
@@ -237,22 +233,25 @@ class Bucket:
     @property
     def listed(self) -> Mask:
         """Topic partitions that the brokers have told of; others wait for that, with the commits on them."""
-        return np.not_equal(self.missing_since_ms, _NEVER_LISTED)
+        return np.not_equal(self.missing, _NEVER_LISTED)
+
+    def missed(self) -> list[tuple[str, int]]:
+        """Topic partitions that complete lists of topics lack: are they gone, or may we not see them?"""
+        at = np.flatnonzero(self.missing != 0)[:_ASKED]
+        return list(zip(self.topic.take(pa.array(at)).to_pylist(), self.partition[at].tolist(), strict=True))
 
     def see_heads(self, seen: HeadsSeen) -> None:
         """Take a look in; topic partitions that are gone, or were made again, take their windows along."""
+        self._drop_gone(seen)
         place = self._places(seen.topic, seen.partition)
         if seen.complete:
             there = np.zeros(len(self.partition), dtype=np.bool_)
             there[place[place != UNKNOWN]] = True
-            gone = self._missed(there, seen)
-            if gone.any():
-                self._drop_places(~gone)
-                place = self._places(seen.topic, seen.partition)
+            self.missing = np.where(there | ~self.listed, self.missing, self.missing + 1)
         self._start_afresh(seen, place)
         self._add_places(seen.topic, seen.partition, seen.topic_id, place == UNKNOWN)
         place = self._places(seen.topic, seen.partition)
-        self.missing_since_ms[place], self.missing_lists[place] = EMPTY, 0
+        self.missing[place] = 0
         self.tail[place] = np.where(seen.tail == UNKNOWN, self.tail[place], seen.tail)
         known = seen.head != UNKNOWN
         first = place[known & (self.heads.look_at_ms[place, -1] == EMPTY)]
@@ -268,20 +267,21 @@ class Bucket:
             self._give_lags(first)
         self._doubt_lags(seen.at_ms)
 
-    def _missed(self, there: Mask, seen: HeadsSeen) -> Mask:
-        """Note what is missing from a complete list; returns what is gone for good.
+    def _drop_gone(self, seen: HeadsSeen) -> None:
+        """Drop what the brokers, asked for it, say does not exist.
 
-        Rights that are taken away for a minute, or a broker that has just started, make lists that are too short. So
-        a topic partition must be missing from two lists, and the brokers must say that its topic does not exist or
-        the lists go on without it for longer than `topic-refresh`.
+        Lists alone are not enough: rights that are taken away for a minute, or a broker that has just started, make
+        lists that are too short.
         """
-        since = self.missing_since_ms
-        self.missing_since_ms = np.where(~there & (since == EMPTY), seen.steady_ms, since)
-        self.missing_lists = self.missing_lists + ~there
-        long = seen.steady_ms - self.missing_since_ms > self.settings.topic_refresh_ms
-        if seen.gone:
-            long |= _index_in(self.topic, pa.array(seen.gone, pa.string())) != UNKNOWN
-        return ~there & (self.missing_lists >= _LISTS) & long
+        names, numbers = seen.gone
+        if not names:
+            return
+        place = self._places(pa.array(names, pa.string()), np.array(numbers, dtype=np.int32))
+        gone = np.zeros(len(self.partition), dtype=np.bool_)
+        gone[place[place != UNKNOWN]] = True
+        gone &= self.missing != 0
+        if gone.any():
+            self._drop_places(~gone)
 
     def drop_unwatched(self, watched: Watched) -> None:
         """Drop the windows of groups that the lists do not let through any more, and of consumers that are no more."""
@@ -409,9 +409,8 @@ class Bucket:
         self.topic_id = _joined(self.topic_id, ids)
         self.tail = np.concatenate([self.tail, np.full(len(first), UNKNOWN, dtype=np.int64)])
         self.heads = Heads.concat([self.heads, Heads.empty(len(first), self.settings.intervals)])
-        since = np.full(len(first), _NEVER_LISTED, dtype=np.int64)
-        self.missing_since_ms = np.concatenate([self.missing_since_ms, since])
-        self.missing_lists = np.concatenate([self.missing_lists, np.zeros_like(since)])
+        never = np.full(len(first), _NEVER_LISTED, dtype=np.int64)
+        self.missing = np.concatenate([self.missing, never])
 
     def _start_afresh(self, seen: HeadsSeen, place: Indices) -> None:
         """A topic that was deleted and made again has another id: what is known belongs to the old one."""
@@ -443,7 +442,7 @@ class Bucket:
         self.topic, self.topic_id = (names.filter(pa.array(there)) for names in (self.topic, self.topic_id))
         self.partition, self.tail = self.partition[there], self.tail[there]
         self.heads = self.heads.take(np.flatnonzero(there))
-        self.missing_since_ms, self.missing_lists = self.missing_since_ms[there], self.missing_lists[there]
+        self.missing = self.missing[there]
 
     def _give_lags(self, place: Indices) -> None:
         """Windows that waited for a first head get their lags."""
@@ -510,6 +509,10 @@ class Bucket:
         self.touched = None
 
 
+def _names_and_numbers(places: Sequence[tuple[str, int]]) -> tuple[Sequence[str], Sequence[int]]:
+    return [name for name, _ in places], [number for _, number in places]
+
+
 def _place_key(topic: Any, partition: Indices) -> Any:
     return pc.binary_join_element_wise(topic, pa.array(partition).cast(pa.string()), _NUL)
 
@@ -550,8 +553,7 @@ def save(bucket: Bucket) -> tuple[bytes, pa.RecordBatch]:
         "partition": bucket.partition,
         "topic_id": bucket.topic_id,
         "tail": bucket.tail,
-        "missing_since_ms": bucket.missing_since_ms,
-        "missing_lists": bucket.missing_lists,
+        "missing": bucket.missing,
     } | {name: _lists(getattr(bucket.heads, name)) for name in _HEADS}
     rows = {
         "group": pa.DictionaryArray.from_arrays(pa.array(bucket.group_of), bucket.groups),
@@ -590,8 +592,7 @@ def _load_places(bucket: Bucket, places: Payload) -> None:
     bucket.topic, bucket.topic_id = held.column("topic"), held.column("topic_id")
     bucket.partition = frames.ints(held, "partition").astype(np.int32)
     bucket.tail = frames.ints(held, "tail").copy()
-    bucket.missing_since_ms = frames.ints(held, "missing_since_ms").copy()
-    bucket.missing_lists = frames.ints(held, "missing_lists").copy()
+    bucket.missing = frames.ints(held, "missing").copy()
     looks, samples = (LOOKS, LOOKS), (intervals, intervals)
     widths = zip(_HEADS, looks + samples, strict=True)
     bucket.heads = Heads(*(_table(held, name, width) for name, width in widths))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -144,5 +145,6 @@ def _samples(bucket: Bucket) -> bytes:
             "lowest": heads.lowest(bucket.heads, bucket.settings.refresh_ms),
             "head": bucket.heads.newest_offset,
             "tail": bucket.tail,
-        }
+        },
+        {"missing": json.dumps(bucket.missed())},
     )

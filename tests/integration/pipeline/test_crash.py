@@ -144,7 +144,7 @@ def replayed(broker: Broker, ends: list[int]) -> dict[str, Windows]:
         for part in drain.records([Range(partition, 0, end, 0)]):
             pairs += zip(part.keys.to_pylist(), part.values.to_pylist(), strict=True)
         batches.append(records(pairs, intervals=INTERVALS))
-    pipeline = Pipeline(WindowSettings(INTERVALS, 0, 604_800_000, 1_000, 60_000))
+    pipeline = Pipeline(WindowSettings(INTERVALS, 0, 604_800_000, 1_000))
     heads = {(DATA, partition): HEAD for partition in range(PARTITIONS)}
     return all_windows(pipeline.trigger(look(heads), *batches))
 

@@ -47,7 +47,8 @@ class Table:
         return {topic: self.ids.get(topic, f"id-{topic}") for topic in topics}
 
     def unknown(self, topics: Any, limit: Limit) -> set[str]:
-        self._answer("unknown", limit)
+        if topics:
+            self._answer("unknown", limit)
         return {topic for topic in topics if topic not in self.topics and topic not in self.hidden}
 
     def offsets(self, asked: Any, spec: Any, limit: Limit) -> Offsets:
@@ -110,21 +111,21 @@ def test_an_empty_list_of_topics_was_taken_for_the_truth() -> None:
 
 
 def test_a_topic_that_is_hidden_is_not_gone_and_one_that_is_unknown_is() -> None:
-    table = Table({"a": [1], "b": [2], "c": [3]})
+    table = Table({"a": [1], "b": [2]}, hidden={"b"})
+    asked = (("a", 0), ("a", 9), ("b", 0), ("c", 0), ("c", 1))
+    survey = surveyor(table).survey(0, asked)
+    assert (survey.complete, survey.error) == (True, "")
+    assert survey.gone == (("a", 9), ("c", 0), ("c", 1))
+    assert survey.hidden == ("b",)
+
+
+def test_brokers_that_do_not_answer_call_nothing_gone() -> None:
+    table = Table({"a": [1]})
     mine = surveyor(table)
     mine.survey(0)
-    table.hidden = {"b"}
-    del table.topics["c"]
-    for _ in range(2):
-        survey = mine.survey(0)
-        assert (survey.complete, survey.gone, survey.hidden, survey.error) == (True, ("c",), ("b",), "")
-        assert set(looked(survey)) == {("a", 0), ("b", 0)}
-    table.hidden = set()
-    survey = mine.survey(0)
-    assert (looked(survey), survey.hidden) == ({("a", 0): 1, ("b", 0): 2}, ())
-    # what is gone is not told for ever
-    assert at(mine, table, REFRESH_MS).gone == ("c",)
-    assert at(mine, table, 3 * REFRESH_MS).gone == ()
+    table.down = True
+    survey = mine.survey(0, (("a", 9), ("c", 0)))
+    assert survey.gone == ()
 
 
 def test_topics_are_listed_as_often_as_it_is_cheap() -> None:

@@ -26,7 +26,7 @@ def test_a_trigger_that_is_cut_off_is_never_called_done(stopping: bool) -> None:
     settings = QuerySettings(
         "c",
         SourceSettings(HeadsSettings({"bootstrap.servers": "nowhere"}, 1, Path()), ()),
-        WindowSettings(1, 0, 1, 1, 1),
+        WindowSettings(1, 0, 1, 1),
         Path(),
         1.0,
     )

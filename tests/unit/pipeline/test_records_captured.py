@@ -17,7 +17,7 @@ INTERVALS = 3
 HEAD = 100
 # Burrow was asked some seconds after the records were written
 ASKED_MS = NOW_MS + 3_000
-WINDOW = WindowSettings(INTERVALS, 0, 604_800_000, 10_000, 60_000)
+WINDOW = WindowSettings(INTERVALS, 0, 604_800_000, 10_000)
 
 # Burrow's answer after one good commit of 40 on partition 0, and to a group that it does not know
 ONE_COMMIT: dict[str, Any] = PROBES["key-v1"].burrow["lag"]

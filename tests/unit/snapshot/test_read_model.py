@@ -146,8 +146,10 @@ def test_deleted_things_go(pipeline: Pipeline) -> None:
     assert [each.complete for each in slow.partitions] == [0.25, 0.0, 0.0]
     view = pipeline.trigger(look(HEADS), records([group_gone("slow")], 20))
     assert view.groups() == ["fast"]
-    for later in (1, 2):
-        view = pipeline.trigger(look({("orders", 0): 100}, NOW + later, gone=("clicks",)))
+    view = pipeline.trigger(look({("orders", 0): 100}, NOW + 1))
+    assert (view.groups(), view.topics()) == (["fast"], ["clicks", "orders"])
+    assert pipeline.model.missing == [("clicks", 0), ("orders", 1), ("orders", 2)]
+    view = pipeline.trigger(look({("orders", 0): 100}, NOW + 2, gone=(("clicks", 0),)))
     assert (view.groups(), view.topics()) == ([], ["orders"])
 
 

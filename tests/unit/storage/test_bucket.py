@@ -15,9 +15,7 @@ from warren.storage.bucket import Bucket, CommitsSeen, Graves, HeadsSeen, Window
 from warren.storage.request import Request
 from warren.storage.windows import EMPTY, UNKNOWN
 
-SETTINGS = WindowSettings(
-    intervals=4, min_distance_ms=0, expire_ms=100_000, refresh_ms=1_000, topic_refresh_ms=60_000
-)
+SETTINGS = WindowSettings(intervals=4, min_distance_ms=0, expire_ms=100_000, refresh_ms=1_000)
 NOW = 1_000_000
 
 
@@ -27,7 +25,7 @@ def heads(
     *,
     complete: bool = True,
     ids: dict[str, str] | None = None,
-    gone: tuple[str, ...] = (),
+    gone: tuple[tuple[str, int], ...] = (),
 ) -> HeadsSeen:
     return HeadsSeen(
         pa.array([topic for topic, _ in places], pa.string()),
@@ -39,7 +37,7 @@ def heads(
         at_ms,
         at_ms,
         complete,
-        gone,
+        ([name for name, _ in gone], [number for _, number in gone]),
     )
 
 
@@ -146,31 +144,37 @@ def test_a_clock_that_is_wrong_moves_the_head_by_one_trigger_at_most(bucket: Buc
     assert shown(bucket)["a", "orders", 0][-1] == (150, 30)
 
 
-def test_a_topic_that_the_brokers_call_unknown_takes_its_windows_along(bucket: Bucket) -> None:
-    bucket.see_heads(heads({("clicks", 1): 12}, NOW + 1, gone=("orders",)))
-    assert ("a", "orders", 0) in shown(bucket), "one broker may not know it yet"
-    bucket.see_heads(heads({("clicks", 1): 12}, NOW + 2, gone=("orders",)))
+def test_what_the_brokers_say_does_not_exist_takes_its_windows_along(bucket: Bucket) -> None:
+    bucket.see_heads(heads({("clicks", 1): 12}, NOW + 1))
+    assert ("a", "orders", 0) in shown(bucket)
+    assert bucket.missed() == [("orders", 0), ("orders", 3)]
+    bucket.see_heads(heads({("clicks", 1): 12}, NOW + 2, gone=(("orders", 0), ("orders", 3))))
     assert set(shown(bucket)) == {("a", "clicks", 1)}
     assert bucket.topic.to_pylist() == ["clicks"]
 
 
-def test_a_topic_that_is_missing_for_longer_than_topic_refresh_takes_its_windows_along(
-    bucket: Bucket,
-) -> None:
-    missing_ms = SETTINGS.topic_refresh_ms
-    for since_ms, there in ((1, True), (2, True), (1 + missing_ms, True), (2 + missing_ms, False)):
-        bucket.see_heads(heads({("clicks", 1): 12}, NOW + since_ms))
-        assert (("a", "orders", 0) in shown(bucket)) == there
+def test_what_is_on_the_last_list_is_not_gone_whatever_was_answered_meanwhile(bucket: Bucket) -> None:
+    before = shown(bucket)
+    bucket.see_heads(heads({("clicks", 1): 10}, NOW, gone=(("clicks", 1), ("nowhere", 7))))
+    assert shown(bucket) == before
 
 
-def test_one_list_without_a_topic_deleted_its_windows_for_good(bucket: Bucket) -> None:
+def test_lists_without_a_topic_deleted_its_windows_for_good(bucket: Bucket) -> None:
     before = shown(bucket)
     everything = {("orders", 0): 100, ("orders", 3): 50, ("clicks", 1): 10}
-    # however long, as long as it is one list at a time
-    for step in range(1, 6):
-        bucket.see_heads(heads({("clicks", 1): 10}, NOW + step * 10 * SETTINGS.topic_refresh_ms))
-        bucket.see_heads(heads(everything, NOW + step * 10 * SETTINGS.topic_refresh_ms + 1))
+    for step in range(1, 100):
+        bucket.see_heads(heads({("clicks", 1): 10}, NOW + step))
     assert shown(bucket) == before
+    bucket.see_heads(heads(everything, NOW + 100))
+    assert shown(bucket) == before
+    assert bucket.missed() == []
+
+
+def test_a_partition_that_no_list_ever_had_is_asked_for_and_goes(bucket: Bucket) -> None:
+    bucket.see_commits(commits(Commit("a", "orders", 7, 1, 10)), NOW, False)
+    assert bucket.missed() == [("orders", 7)]
+    bucket.see_heads(heads({("orders", 0): 100}, NOW + 1, complete=False, gone=(("orders", 7),)))
+    assert ("a", "orders", 7) not in shown(bucket)
 
 
 def test_a_broker_whose_clock_was_ahead_held_the_window_until_that_time_came(bucket: Bucket) -> None:
