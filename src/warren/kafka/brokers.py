@@ -171,6 +171,14 @@ class Brokers:
 
     def _unreachable(self, error: KafkaException | TimeoutError) -> UnreachableError:
         why = error.args[0].str() if isinstance(error, KafkaException) else "no answer in time"
+        if (
+            isinstance(error, KafkaException)
+            and error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
+        ):
+            return UnreachableError(
+                f"Kafka at {self._servers} does not let Warren see the topic ({why}): grant its user the ACL operation "
+                "Describe, and Read for the offsets topic, on resource type Topic."
+            )
         return UnreachableError(
             f"Kafka at {self._servers} does not answer ({why}): is it up, and is the address right?"
         )
