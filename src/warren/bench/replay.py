@@ -31,8 +31,8 @@ class ReplayPlan:
     commits: int = 4_000_000
     # of each kind; the best counts
     runs: int = 3
-    # `min-distance` of the windows
-    min_distance_s: int = 0
+    # `min-distance` of the windows; None: that of the configuration's defaults
+    min_distance_s: int | None = None
 
 
 def replay(plan: ReplayPlan, tell: Tell) -> Report:

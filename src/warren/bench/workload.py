@@ -55,11 +55,12 @@ class Site:
     servers: str
     directory: Path
 
-    def warren_directory(self, min_distance_s: int = 0) -> Path:
+    def warren_directory(self, min_distance_s: int | None = None) -> Path:
         """A new directory with a configuration for a Warren that has seen nothing yet."""
         directory = Path(tempfile.mkdtemp(prefix="warren-", dir=self.directory))
         configuration = _configuration(self.servers, directory)
-        configuration["storage"] = {"default": {"class-name": "inmemory", "min-distance": min_distance_s}}
+        if min_distance_s is not None:
+            configuration["storage"] = {"default": {"class-name": "inmemory", "min-distance": min_distance_s}}
         (directory / "burrow.json").write_text(json.dumps(configuration))
         return directory
 

@@ -79,7 +79,7 @@ def replay_command(
         int, typer.Option(min=1, metavar="N", help="Runs of each kind; the best counts.")
     ] = _REPLAY.runs,
     min_distance: Annotated[
-        int, typer.Option(min=0, metavar="S", help="[storage] min-distance of the windows.")
+        int | None, typer.Option(min=0, metavar="S", help="[storage] min-distance of the windows.")
     ] = _REPLAY.min_distance_s,
     results: Results = _RESULTS,
     as_json: AsJson = False,
