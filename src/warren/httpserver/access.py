@@ -10,6 +10,7 @@ import socket
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -126,6 +127,7 @@ class Access:
         return site.netloc == host and (name in self._names or _is_address(name))
 
 
+@lru_cache(maxsize=1024)
 def is_loopback(address: str) -> bool:
     try:
         found = ip_address(address.partition("%")[0])

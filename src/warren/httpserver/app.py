@@ -22,7 +22,7 @@ from warren.httpserver.own_metrics import OwnMetrics
 from warren.httpserver.reply import Headers, Reply, Stream
 from warren.httpserver.router import Answer, Match, Request, Router, unescape
 from warren.httpserver.state import Answers, LogLevel, Notifying
-from warren.httpserver.unsent import TOO_MUCH, UNSENT, Unsent
+from warren.httpserver.unsent import SMALL, TOO_MUCH, UNSENT, Unsent
 from warren.httpserver.v4.feed import Feed
 from warren.httpserver.v4.incidents import IncidentPages
 from warren.httpserver.v4.pages import Pages
@@ -85,7 +85,7 @@ class App:
 
     async def _send(self, scope: Scope, send: Send, reply: Reply) -> None:
         unsent: Unsent | None = scope.get(UNSENT)
-        if unsent is None or scope["method"] == "HEAD":
+        if unsent is None or scope["method"] == "HEAD" or reply.length < SMALL:
             await send_reply(send, reply, self._common)
         elif not unsent.begin(reply):
             await send_reply(send, TOO_MUCH, self._common)

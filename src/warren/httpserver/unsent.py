@@ -9,8 +9,8 @@ from warren.httpserver.reply import Reply
 
 # the key under which a request's listener says how much may be unsent
 UNSENT: Final = "warren.unsent"
-# bytes: smaller pieces are not counted
-_SMALL: Final = 16 * 1024
+# bytes: smaller answers, and smaller pieces of large ones, are not counted
+SMALL: Final = 64 * 1024
 
 TOO_MUCH: Final = replies.refused(
     503, "too many large answers are on their way to slow readers", (b"retry-after", b"5")
@@ -47,4 +47,4 @@ class Unsent:
 
 
 def _large(reply: Reply) -> list[bytes]:
-    return [piece for piece in reply.body if len(piece) >= _SMALL]
+    return [piece for piece in reply.body if len(piece) >= SMALL]

@@ -87,6 +87,8 @@ class ReadModel:
         self._topic_names: dict[str, str] = {}
         self._structure: Structure | None = None
         self._digest: Digest | None = None
+        # per row of the structure
+        self._edges = np.empty((0, 8), dtype=np.int64)
         self._pairs: tuple[Ints, Ints] | None = None
         self.counts = Counts()
         self.look = LookTaken(0, "")
@@ -155,8 +157,7 @@ class ReadModel:
             self._tail.copy(),
             self._there.copy(),
             verdict,
-            facts.last_offset.copy(),
-            facts.last_timestamp.copy(),
+            self._edges.copy(),
             facts.entries.copy(),
             roll_up(structure.group, len(structure.groups), verdict, partition_count),
             partition_count,
@@ -222,6 +223,7 @@ class ReadModel:
             shown = where >= 0
             for mine, new in zip(self._digest.arrays(), facts.arrays(), strict=True):
                 mine[where[shown]] = new[shown]
+            self._edges[where[shown]] = WindowArrays(**entries).edges(facts.entries)[shown]
 
     def _with_names(self, held: _Rows, batch: Any) -> _Rows:
         group = batch.column("group")
@@ -279,6 +281,8 @@ class ReadModel:
             order = np.empty(len(self._structure.row), dtype=np.int64)
             order[kept[kept >= 0]] = np.flatnonzero(kept >= 0)
             self._digest = everything.take(order)
+            edges = [rows.windows.edges(rows.digest.entries) for rows in self._rows]
+            self._edges = np.concatenate(edges)[order]
             self._pairs = None
         return self._structure, self._digest
 

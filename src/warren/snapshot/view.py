@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 # by number
 _STATUSES: Final = tuple(Status)
+# places among the edges
+_LAST_OFFSET: Final = 4
+_LAST_TIMESTAMP: Final = 5
 # owner and client id of a partition that no member has
 _NOBODY: Final = ("", "")
 
@@ -57,6 +60,15 @@ class WindowArrays:
             None if lag == UNKNOWN else lag,
         )
 
+    def edges(self, entries: Ints) -> Ints:
+        """(rows, 8): offset, time, time of observation and lag of the oldest entry, and then of the newest."""
+        width, every = self.offset.shape[1], np.arange(len(self.offset))
+        oldest = np.minimum(width - entries, width - 1)
+        columns = (self.offset, self.timestamp, self.observed_at, self.lag)
+        return np.stack(
+            [*(each[every, oldest] for each in columns), *(each[:, -1] for each in columns)], axis=1
+        )
+
 
 @dataclass(frozen=True)
 class ClusterView:
@@ -75,8 +87,9 @@ class ClusterView:
     there: NDArray[np.bool_]
     # per row of the structure
     verdict: Verdict
-    last_offset: Ints
-    last_timestamp: Ints
+    # see `WindowArrays.edges`. In the readers' order: a page takes those of a group in one piece, where its windows lie
+    # scattered over all buckets
+    edges: Ints
     # entries a window has
     entries: Ints
     # per group
@@ -88,6 +101,16 @@ class ClusterView:
     owners: Mapping[str, Sequence[Owner]]
     # topic id: topic
     topic_names: Mapping[str, str]
+
+    @property
+    def last_offset(self) -> Ints:
+        """Per row of the structure."""
+        return self.edges[:, _LAST_OFFSET]
+
+    @property
+    def last_timestamp(self) -> Ints:
+        """Per row of the structure."""
+        return self.edges[:, _LAST_TIMESTAMP]
 
     def topics(self) -> list[str]:
         return sorted(self._topics)
@@ -212,15 +235,13 @@ class ClusterView:
         heads = self._heads.get(topic, [])
         begin, end = rows.start, rows.stop
         # as lists: this is asked for by the thousand, and an item of an array costs three times that of a list
-        status, lag, complete, filled, bucket, at = (
+        status, lag, complete, edges = (
             each[begin:end].tolist()
             for each in (
                 self.verdict.status,
                 self.verdict.current_lag,
                 self.verdict.complete,
-                self.entries,
-                self.structure.bucket,
-                self.structure.row,
+                self.edges,
             )
         )
         found = []
@@ -233,8 +254,7 @@ class ClusterView:
                 found.append(PartitionStatus(topic, each, owner, client_id, *none))
                 continue
             number = row - begin
-            window, place = self.windows[bucket[number]], at[number]
-            newest = window.offset.shape[1] - 1
+            edge = edges[number]
             found.append(
                 PartitionStatus(
                     topic,
@@ -242,8 +262,8 @@ class ClusterView:
                     owner,
                     client_id,
                     _STATUSES[status[number]],
-                    window.entry(place, newest + 1 - filled[number]),
-                    window.entry(place, newest),
+                    Entry(edge[0], edge[1], edge[2], None if edge[3] == UNKNOWN else edge[3]),
+                    Entry(edge[4], edge[5], edge[6], None if edge[7] == UNKNOWN else edge[7]),
                     lag[number],
                     complete[number],
                     head,
