@@ -270,3 +270,30 @@ def test_the_journal_holds_what_many_triggers_did(tmp_path: Path, monkeypatch: p
         ]
     counts = [count for _, _, count in tested.states.named["head"].held.values()]
     assert max(counts) > 5
+
+
+def test_start_and_end_of_a_partition_are_those_of_its_window(pipeline: Pipeline) -> None:
+    """Through new entries, new groups that stand between the others, deleted ones, and a restart."""
+    dice = random.Random(7)
+    names = [f"g{number}" for number in range(12)]
+    seen = []
+    for trigger in range(1, 30):
+        changed = [
+            commit(
+                dice.choice(names[: trigger // 2 + 1]), "orders", dice.randrange(3), trigger, NOW + trigger
+            )
+            for _ in range(dice.randrange(6))
+        ]
+        changed += [gone(dice.choice(names), "orders", 0)] if trigger % 7 == 0 else []
+        if trigger == 20:
+            pipeline.restart()
+        view = pipeline.trigger(look(HEADS, full=trigger == 20), records(changed, 100 * trigger))
+        for group in view.groups():
+            verdict, detail = view.group(group), view.detail(group)
+            assert verdict is not None
+            assert detail is not None
+            for each in verdict.partitions:
+                entries = [entry for entry in detail[each.topic][each.partition].offsets if entry is not None]
+                assert [each.start, each.end] == ([entries[0], entries[-1]] if entries else [None, None])
+                seen.append(each.end)
+    assert len({each.offset for each in seen if each is not None}) > 15
