@@ -278,7 +278,7 @@ def test_start_and_end_of_a_partition_are_those_of_its_window(pipeline: Pipeline
     names = [f"g{number}" for number in range(12)]
     seen = []
     for trigger in range(1, 30):
-        changed = [
+        changed: list[tuple[bytes, bytes | None]] = [
             commit(
                 dice.choice(names[: trigger // 2 + 1]), "orders", dice.randrange(3), trigger, NOW + trigger
             )

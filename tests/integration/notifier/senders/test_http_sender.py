@@ -150,13 +150,6 @@ def test_a_wait_may_be_a_date(receiver: HttpReceiver) -> None:
     assert 60 < wait_s <= 121
 
 
-def test_a_wait_until_a_date_is_counted_by_the_receivers_clock(receiver: HttpReceiver) -> None:
-    ahead = time.time() + 3 * 3600
-    dates = [email.utils.formatdate(ahead + more, usegmt=True) for more in (0, 120)]
-    receiver.answer(Reply(503, headers=(("Date", dates[0]), ("Retry-After", dates[1]))))
-    assert fault(receiver.url).wait_s == 120.0
-
-
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_every_answer_from_200_to_299_is_success(receiver: HttpReceiver, status: int) -> None:
     receiver.answer(Reply(status))
