@@ -30,6 +30,12 @@ _OF_PROGRESS: tuple[tuple[str, str, type[Any], Callable[[Progress], float]], ...
         lambda progress: progress.caught_up,
     ),
     (
+        "warren_cluster_seen_timestamp_seconds",
+        "The moment as of which groups are judged; 0: none yet",
+        GaugeMetricFamily,
+        lambda progress: progress.seen_ms / 1000,
+    ),
+    (
         "warren_records",
         "Records read from the offsets topic since the start",
         CounterMetricFamily,

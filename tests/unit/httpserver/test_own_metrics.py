@@ -49,13 +49,16 @@ def test_every_cluster_has_its_series_in_every_state() -> None:
                 trigger_ms=1250,
                 restarts=2,
             ),
-            "silent": MemoryProgress(running=True, caught_up=False, left=800, error="no brokers"),
+            "silent": MemoryProgress(
+                running=True, caught_up=False, left=800, error="no brokers", seen_ms=1_500
+            ),
         },
     )
     found = series(App(Settings(), answers, MemoryLogLevel(), CollectorRegistry(), host="here"))
     expected = {
         "warren_cluster_up": (1, 0),
         "warren_cluster_caught_up": (1, 0),
+        "warren_cluster_seen_timestamp_seconds": (0, 1.5),
         "warren_records_total": (5000, 0),
         "warren_records_per_second": (70, 0),
         "warren_records_left": (0, 800),
