@@ -73,9 +73,12 @@ def explain(
         ),
     ] = 0.0,
     rules: Annotated[
-        RuleClass,
-        typer.Option(help="Judge by these rules: the evaluator's class-name."),
-    ] = RuleClass.CACHING,
+        RuleClass | None,
+        typer.Option(
+            help="Judge by these rules: the evaluator's class-name.",
+            show_default="trend for answers, caching for recorded windows",
+        ),
+    ] = None,
 ) -> None:
     """Say why each partition has its status: the rule that decided, and its numbers.
 
@@ -93,14 +96,14 @@ def explain(
 
       warren explain windows.jsonl --json | jq 'select(.status == "STOP")'
 
-      warren explain answer.json --rules trend
+      warren explain answer-of-burrow.json --rules caching
     """
     defaults = Defaults(
         now_ms=_clock_ms() if now is None else _moment_ms(now),
         now_is_given=now is not None,
         allowed_lag=allowed_lag,
         minimum_complete=minimum_complete,
-        class_name=rules.value,
+        class_name=rules and rules.value,
     )
     counts: Counter[Status] = Counter()
     problems = 0

@@ -41,8 +41,8 @@ class Defaults:
     now_is_given: bool = False
     allowed_lag: int = 0
     minimum_complete: float = 0.0
-    # of the evaluator: by which rules to judge
-    class_name: str = "caching"
+    # of the evaluator: by which rules to judge; None: recorded windows by Burrow's, answers by Warren's default
+    class_name: str | None = None
 
 
 class _Entry(msgspec.Struct):
@@ -138,7 +138,7 @@ def _of_window(line: _Window, defaults: Defaults) -> Case:
         minimum_complete=(
             defaults.minimum_complete if line.minimum_complete is None else line.minimum_complete
         ),
-        class_name=defaults.class_name,
+        class_name=defaults.class_name or "caching",
     )
 
 
@@ -163,7 +163,7 @@ def _of_detail(answer: _Detail, defaults: Defaults) -> Iterator[Case]:
                 now_ms=defaults.now_ms,
                 allowed_lag=defaults.allowed_lag,
                 minimum_complete=defaults.minimum_complete,
-                class_name=defaults.class_name,
+                class_name=defaults.class_name or "trend",
             )
 
 

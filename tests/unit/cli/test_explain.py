@@ -57,7 +57,7 @@ def test_a_person_reads_the_verdict_and_its_reason() -> None:
 
 
 def test_an_answer_of_the_api_by_partition_with_a_summary() -> None:
-    found = run(SLOW)
+    found = run(SLOW, "--rules", "caching")
 
     assert found.exit_code == 0
     assert [line for line in found.out.splitlines() if not line.startswith(" ")] == [
@@ -66,8 +66,18 @@ def test_an_answer_of_the_api_by_partition_with_a_summary() -> None:
     ]
 
 
+def test_an_answer_is_judged_by_warren_s_default_rules() -> None:
+    first, *_ = run(SLOW, "--json").objects
+
+    assert (first["status"], first["rule"]) == ("WARN", "growing")
+    assert first["because"] == (
+        "The offsets move from 235 to 262, but over 10 commits the lag rises along a line, from 141 to 261: 84% of "
+        "what comes in stays unread. It is 290 now."
+    )
+
+
 def test_json_has_one_object_per_partition() -> None:
-    found = run(SLOW, "--json")
+    found = run(SLOW, "--json", "--rules", "caching")
 
     assert found.objects[0] == {
         "group": "slow",
