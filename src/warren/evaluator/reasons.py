@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from warren.evaluator.digest import FEWEST_ON_A_LINE, Line, fit
-from warren.evaluator.rules import FEWEST_COMMITS, Rule
+from warren.evaluator.rules import FEWEST_COMMITS, LONGEST_WAIT_MS, Rule
 from warren.storage.windows import UNKNOWN
 
 
@@ -62,7 +62,8 @@ def _too_few_commits(numbers: Numbers) -> str:
     if numbers.complete >= numbers.minimum_complete:
         return (
             f"The window has {numbers.entries} of {numbers.intervals} commits: with fewer than "
-            f"{FEWEST_COMMITS} the rhythm of the consumer is not known, so it is not judged yet."
+            f"{FEWEST_COMMITS} the rhythm of the consumer is not known, so it is not judged for "
+            f"{_seconds(LONGEST_WAIT_MS)}."
         )
     return (
         f"The window has {numbers.entries} of {numbers.intervals} commits: complete {numbers.complete:g} is "

@@ -29,8 +29,10 @@ __all__ = [
 ]
 
 
-# with fewer than this `trend` does not judge: two commits have one distance between them, which says little
+# with fewer than this `trend` waits: two commits have one distance between them, which says little
 FEWEST_COMMITS: Final = 3
+# but not for ever: who is silent for so long has ended
+LONGEST_WAIT_MS: Final = 300_000
 
 
 class Rule(IntEnum):
@@ -88,8 +90,10 @@ def the_window_has_too_few_commits(facts: Facts) -> Mask:
 
 
 def there_are_hardly_any_commits(facts: Facts) -> Mask:
-    """Too few to know the rhythm of the consumer: whether it is silent, stands still or lags."""
-    return np.less(facts.digest.entries, FEWEST_COMMITS) | the_window_has_too_few_commits(facts)
+    """Too few to know the rhythm of the consumer, and the last one not long ago."""
+    window = facts.digest
+    waiting: Mask = facts.now_ms - window.last_timestamp <= LONGEST_WAIT_MS
+    return np.less(window.entries, FEWEST_COMMITS) & waiting | the_window_has_too_few_commits(facts)
 
 
 def there_is_no_lag_now(facts: Facts) -> Mask:

@@ -143,7 +143,7 @@ REASONS = [
         replace(case([5, 6], [7, 9], 20, age_s=1), class_name="trend"),
         Rule.TOO_FEW_COMMITS,
         "The window has 2 of 10 commits: with fewer than 3 the rhythm of the consumer is not known, so it is not "
-        "judged yet.",
+        "judged for 300 s.",
     ),
     Reason(
         "caught up, for certain",

@@ -99,12 +99,19 @@ def test_rule(case: Case) -> None:
     assert (Rule(verdict.rule[0]), Status(verdict.status[0])) == (case.rule, case.status)
 
 
-@pytest.mark.parametrize("age_s", [0, 1, 5, 3600])
+@pytest.mark.parametrize("age_s", [0, 1, 5, 300])
 def test_a_first_commit_is_no_ground_for_an_error(age_s: int) -> None:
     made = window(Case("", Rule.TOO_FEW_COMMITS, Status.OK, [100]))
     verdict = judged(made, int(made.timestamp[0, -1]) + age_s * 1000)
 
     assert (Rule(verdict.rule[0]), Status(verdict.status[0])) == (Rule.TOO_FEW_COMMITS, Status.OK)
+
+
+def test_a_group_that_ended_after_its_first_commit_is_found_in_the_end() -> None:
+    made = window(Case("", Rule.STOPPED, Status.STOP, [100]))
+    verdict = judged(made, int(made.timestamp[0, -1]) + 301_000)
+
+    assert Status(verdict.status[0]) == Status.STOP
 
 
 def test_three_commits_are_ground_enough_for_a_stop() -> None:
