@@ -32,7 +32,7 @@ class Instance:
         address = f"{_HOST}:{free_port(_HOST)}"
         self.url = f"http://{address}"
         # one core: instances and a broker share a small machine
-        more = f'[httpserver.default]\naddress = "{address}"\n[spark]\nmaster = "local[1]"\n'
+        more = f'[httpserver.default]\naddress = "{address}"\n[spark]\nmaster = "local[1]"\ntrigger-interval = 1\n'
         (directory / "burrow.toml").write_text(configuration + more)
         for name, content in files.items():
             (directory / name).write_text(content)

@@ -29,7 +29,7 @@ _FORMS: Final = ("plain", "gzip")
 # whose pages are asked for
 _ASKED: Final = {"one": "one group", "all": "all in turn"}
 # how long a turn is, of those in which nobody asks and of those in which somebody does
-_TURN_S: Final = 6.0
+_TURN_S: Final = 12.0
 _SAMPLE_S: Final = 2.0
 # scrapes begin at any moment between two snapshots, not just after one
 _SPREAD_S: Final = 1.0

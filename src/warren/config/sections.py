@@ -385,7 +385,7 @@ class Spark(Section):
         default="checkpoint", min_length=1, description="directory of positions and windows"
     )
     trigger_interval: Annotated[float, Field(ge=0)] = Field(
-        default=1.0, description="seconds from one trigger to the next; 0: at once"
+        default=5.0, description="seconds from one trigger to the next; 0: at once"
     )
     conf: dict[str, str] = Field(
         default_factory=dict, description="any setting of Spark, names keep their case"

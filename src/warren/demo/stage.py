@@ -65,7 +65,8 @@ def demo_settings(bootstrap_servers: str, port: int, directory: Path) -> Setting
         storage={"default": Storage(intervals=10, min_distance=0)},
         cluster={CLUSTER: Cluster(servers=servers, topic_refresh=5, offset_refresh=1)},
         consumer={CLUSTER: KafkaConsumer(cluster=CLUSTER, servers=servers)},
-        spark=Spark(checkpoint_dir=str(directory / "checkpoint")),
+        # quicker than the default: people are watching
+        spark=Spark(checkpoint_dir=str(directory / "checkpoint"), trigger_interval=1.0),
     )
 
 

@@ -43,7 +43,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "username": "",
         "password": SECRET,
     },
-    "spark": {"master": "local[*]", "checkpoint-dir": "checkpoint", "trigger-interval": 1.0, "conf": {}},
+    "spark": {"master": "local[*]", "checkpoint-dir": "checkpoint", "trigger-interval": 5.0, "conf": {}},
     "client-profile": {
         "client-id": "burrow-lagchecker",
         "kafka-version": "",
