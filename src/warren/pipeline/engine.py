@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from warren.snapshot.view import ClusterView
 
 _MS: Final = 1000
+# tasks that keep windows: each costs a Python process, and in every trigger some 0.1 s and files of its own
+_MOST_TASKS: Final = 4
 
 
 class Engine:
@@ -56,7 +58,7 @@ class Engine:
         """Start Spark and every cluster's query; returns at once, snapshots come as they come."""
         return_large()
         session = spark_session(self._settings.spark)
-        session.conf.set("spark.sql.shuffle.partitions", str(cores(session)))
+        session.conf.set("spark.sql.shuffle.partitions", str(min(cores(session), _MOST_TASKS)))
         rules = self._settings.rules
         for name in self._settings.cluster:
             judged = RuleSettings(
