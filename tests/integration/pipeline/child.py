@@ -17,7 +17,8 @@ CLUSTER = "crash"
 def main(directory: str, servers: str, offsets_topic: str) -> None:
     """Returns never."""
     consumer = KafkaConsumer(cluster=CLUSTER, servers=(servers,), offsets_topic=offsets_topic)
-    settings = pipeline_settings(Path(directory), {CLUSTER: watched(servers)}, {"raw": consumer})
+    # positions belong to a consumer by its name: whoever goes on from here has to use the same
+    settings = pipeline_settings(Path(directory), {CLUSTER: watched(servers)}, {CLUSTER: consumer})
     Engine(settings).start()
     threading.Event().wait()
 
