@@ -18,7 +18,7 @@ from warren.evaluator.rules import RULES
 from warren.kafka.brokers import Brokers
 from warren.kafka.client import client_properties
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
-from warren.pipeline.session import cores, log_path, spark_session
+from warren.pipeline.session import cores, log_path, spark_session, stop
 from warren.pipeline.source import SourceSettings
 from warren.snapshot.read_model import Counts, ReadModel, RuleSettings
 from warren.storage.bucket import WindowSettings
@@ -53,11 +53,12 @@ class Engine:
         self._queries: dict[str, ClusterQuery] = {}
         self._missing: dict[str, MissingPlaces] = {}
         self._stopping = threading.Event()
+        self._session: SparkSession | None = None
 
     def start(self) -> None:
         """Start Spark and every cluster's query; returns at once, snapshots come as they come."""
         return_large()
-        session = spark_session(self._settings.spark)
+        session = self._session = spark_session(self._settings.spark)
         session.conf.set("spark.sql.shuffle.partitions", str(min(cores(session), _MOST_TASKS)))
         rules = self._settings.rules
         for name in self._settings.cluster:
@@ -83,7 +84,8 @@ class Engine:
             thread.start()
         for thread in stopping:
             thread.join()
-        spark_session(self._settings.spark).stop()
+        if self._session is not None:
+            stop(self._session)
 
     @property
     def log(self) -> Path:

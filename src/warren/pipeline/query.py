@@ -115,8 +115,10 @@ class ClusterQuery:
         """Ends the query after its current trigger, or without it; returns when its thread has ended."""
         self._stopping.set()
         query = self._query
-        if query is not None and query.isActive:
-            query.stop()
+        # a Spark that ended by itself answers no more, and took the query along
+        with contextlib.suppress(Py4JError, OSError):
+            if query is not None and query.isActive:
+                query.stop()
         self._thread.join()
 
     def _run(self) -> None:

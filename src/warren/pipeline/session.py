@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -136,6 +136,12 @@ def is_gone(session: SparkSession) -> bool:
         return bool(session.sparkContext._jsc.sc().isStopped())
     except (Py4JError, OSError):
         return True
+
+
+def stop(session: SparkSession) -> None:
+    """Stop Spark; one that ended by itself is no fault here."""
+    with suppress(Py4JError, OSError):
+        session.stop()
 
 
 def cores(session: SparkSession) -> int:

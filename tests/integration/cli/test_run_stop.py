@@ -129,6 +129,19 @@ def test_a_signal_during_the_start_is_no_fault(run: Run) -> None:
     assert "Traceback" not in run.output
 
 
+def test_a_java_that_dies_is_told_in_a_sentence(run: Run) -> None:
+    assert eventually(run.ready, READY_S, every_s=0.5), run.output
+    (java,) = [each for each in psutil.Process(run.process.pid).children() if each.name() == "java"]
+
+    java.kill()
+
+    assert run.process.wait(STOP_S) == 1, run.output
+    # the log may say more; what the command ends with is the sentence
+    assert [line[:28] for line in run.output.splitlines() if not line.startswith("{")] == [
+        "Error: Spark ended by itself"
+    ]
+
+
 def test_the_log_during_the_start_is_the_log_and_what_spark_says_outlives_the_stop(run: Run) -> None:
     assert eventually(run.ready, READY_S, every_s=0.5), run.output
     of_spark = run.checkpoint / "spark.log"
