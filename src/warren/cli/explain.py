@@ -63,9 +63,14 @@ def explain(
         ),
     ] = None,
     allowed_lag: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", help="A lag up to this is none; for input that does not say it."),
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="A lag up to this is none; for input that does not say it.",
+            show_default="1 with trend, 0 with caching",
+        ),
+    ] = None,
     minimum_complete: Annotated[
         float,
         typer.Option(

@@ -289,7 +289,10 @@ class Evaluator(Section):
     minimum_complete: Share = Field(
         default=0.0, description="share of a window that must be filled before it is judged"
     )
-    allowed_lag: Natural = Field(default=0, description="lag up to which a partition is OK")
+    allowed_lag: Natural | None = Field(
+        default=None,
+        description='lag up to which a partition is OK; not set: 1 with the rules "trend", 0 with "caching"',
+    )
 
 
 class Cluster(Section):

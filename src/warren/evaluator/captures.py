@@ -14,6 +14,7 @@ import numpy as np
 
 from warren.errors import WarrenError
 from warren.evaluator.cases import Case, Entry
+from warren.evaluator.rules import RULES
 from warren.storage.windows import UNKNOWN, Commits, Windows, place
 
 # the rules add and subtract two of these in 64 bits
@@ -39,7 +40,8 @@ class Defaults:
     now_ms: int
     # the time was asked for, so it wins over the time at which an answer was recorded
     now_is_given: bool = False
-    allowed_lag: int = 0
+    # not given: that of the rules
+    allowed_lag: int | None = None
     minimum_complete: float = 0.0
     # of the evaluator: by which rules to judge; None: recorded windows by Burrow's, answers by Warren's default
     class_name: str | None = None
@@ -127,6 +129,7 @@ def _of_window(line: _Window, defaults: Defaults) -> Case:
         stored = [head.offset for head in line.broker_offsets for _ in range(min(head.n, intervals))]
         ring = stored[-intervals:]
     times = (line.evaluated_at_ms, line.now_ms, defaults.now_ms)
+    class_name = defaults.class_name or "caching"
     return Case(
         name={"id": line.id},
         entries=_written(line, intervals) if line.window is None else _entries(line.window, "window"),
@@ -134,11 +137,11 @@ def _of_window(line: _Window, defaults: Defaults) -> Case:
         head=ring[-1] if ring else UNKNOWN,
         samples=tuple(ring),
         now_ms=next(time for time in times if time is not None),
-        allowed_lag=defaults.allowed_lag if line.allowed_lag is None else line.allowed_lag,
+        allowed_lag=_allowed(defaults, class_name) if line.allowed_lag is None else line.allowed_lag,
         minimum_complete=(
             defaults.minimum_complete if line.minimum_complete is None else line.minimum_complete
         ),
-        class_name=defaults.class_name or "caching",
+        class_name=class_name,
     )
 
 
@@ -146,6 +149,7 @@ def _of_detail(answer: _Detail, defaults: Defaults) -> Iterator[Case]:
     """One case per partition; the head is where the last commit and the current lag say it is."""
     path = _CONSUMER_PATH.search(urlsplit(answer.request.url).path)
     group: dict[str, str | int] = {"group": unquote(path[1])} if path else {}
+    class_name = defaults.class_name or "trend"
     for topic, partitions in answer.topics.items():
         for number, partition in enumerate(partitions):
             if partition is None:
@@ -161,10 +165,15 @@ def _of_detail(answer: _Detail, defaults: Defaults) -> Iterator[Case]:
                 head=head,
                 samples=(),
                 now_ms=defaults.now_ms,
-                allowed_lag=defaults.allowed_lag,
+                allowed_lag=_allowed(defaults, class_name),
                 minimum_complete=defaults.minimum_complete,
-                class_name=defaults.class_name or "trend",
+                class_name=class_name,
             )
+
+
+def _allowed(defaults: Defaults, class_name: str) -> int:
+    """The allowed lag that was given, or that of the rules."""
+    return RULES[class_name].allowed_lag if defaults.allowed_lag is None else defaults.allowed_lag
 
 
 def _entries(window: list[_Entry | None], where: str) -> tuple[Entry, ...]:

@@ -130,13 +130,22 @@ def _growing(windows: Windows, entries: Ints) -> Mask:
     lag = windows.lag[:, :-1]
     if lag.shape[1] < FEWEST_ON_A_LINE:
         return growing
-    full = (entries == windows.intervals) & (lag != UNKNOWN).all(axis=1)
+    known = lag != UNKNOWN
+    full = (entries == windows.intervals) & enough_known(known)
     # most lags do not end above where they begin, and those need not be fitted
-    rows = np.flatnonzero(full & (lag[:, -1] - lag[:, 0] >= LEAST_RISE))
+    first, last = known.argmax(axis=1), known.shape[1] - 1 - known[:, ::-1].argmax(axis=1)
+    every = np.arange(windows.rows)
+    rows = np.flatnonzero(full & (lag[every, last] - lag[every, first] >= LEAST_RISE))
     if len(rows):
-        line = fit(windows.offset[rows, :-1] + lag[rows], lag[rows])
+        line = fit(windows.offset[rows, :-1] + lag[rows], lag[rows], known[rows])
         growing[rows] = (line.slope >= WORTH_A_WARNING) & (line.straightness >= STRAIGHT)
     return growing
+
+
+def enough_known(known: Mask) -> Mask:
+    """Whether a line can be drawn through the known lags of each row: two thirds of them, and three at least."""
+    fewest = max(FEWEST_ON_A_LINE, -(-2 * known.shape[1] // 3))
+    return np.asarray(np.count_nonzero(known, axis=1) >= fewest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +158,9 @@ class Line:
     straightness: Floats
 
 
-def fit(head: Ints, lag: Ints) -> Line:
-    """The line of least squares through each row; 0 everywhere where head or lag stand still."""
-    across, up = (_round_their_mean(each) for each in (head, lag))
+def fit(head: Ints, lag: Ints, known: Mask) -> Line:
+    """The line of least squares through what is known of each row; 0 everywhere where head or lag stand still."""
+    across, up = (_round_their_mean(each, known) for each in (head, lag))
     together = (across * up).sum(axis=1)
     of_head = (across * across).sum(axis=1)
     both = np.sqrt(of_head * (up * up).sum(axis=1))
@@ -160,8 +169,10 @@ def fit(head: Ints, lag: Ints) -> Line:
     return Line(slope, np.divide(together, both, out=np.zeros_like(together), where=moves))
 
 
-def _round_their_mean(values: Ints) -> Floats:
+def _round_their_mean(values: Ints, known: Mask) -> Floats:
+    """The values less their mean, and 0 where they are not known."""
     # offsets can be too great for the floating point that squares need
-    steps = (values - values[:, :1]).astype(np.float64)
-    centred: Floats = steps - steps.mean(axis=1, keepdims=True)
-    return centred
+    first = np.take_along_axis(values, known.argmax(axis=1)[:, None], axis=1)
+    steps = np.where(known, values - first, 0).astype(np.float64)
+    mean = steps.sum(axis=1) / np.maximum(np.count_nonzero(known, axis=1), 1)
+    return np.where(known, steps - mean[:, None], 0.0)

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from warren.evaluator.digest import FEWEST_ON_A_LINE, Line, fit
+from warren.evaluator.digest import FEWEST_ON_A_LINE, Line, enough_known, fit
 from warren.evaluator.rules import FEWEST_COMMITS, LONGEST_WAIT_MS, Rule
 from warren.storage.windows import UNKNOWN
 
@@ -156,10 +156,10 @@ def _keeping_pace(numbers: Numbers) -> str:
 
 
 def _growing(numbers: Numbers) -> str:
-    line = _line(numbers)
+    line, known = _line(numbers), _known(numbers)
     return (
         f"The offsets move from {numbers.offsets[0]} to {numbers.offsets[-1]}, but over {numbers.entries} "
-        f"commits the lag rises along a line, from {numbers.lags[0]} to {numbers.lags[-2]}: {line.slope[0]:.0%} of "
+        f"commits the lag rises along a line, from {known[0]} to {known[-1]}: {line.slope[0]:.0%} of "
         f"what comes in stays unread. It is {numbers.current_lag} now."
     )
 
@@ -171,19 +171,25 @@ def _not_growing(numbers: Numbers) -> str:
         return f"{lags} the window has only {few}: growth shows in a full one."
     if numbers.intervals <= FEWEST_ON_A_LINE:
         return f"{lags} {numbers.intervals} commits are too few to see growth; set intervals to 10."
-    if UNKNOWN in numbers.lags[:-1]:
-        return f"{lags} not every lag of the window is known, so growth does not show."
+    known = _known(numbers)
+    if not enough_known(np.array([numbers.lags[:-1]]) != UNKNOWN)[0]:
+        return f"{lags} only {len(known)} lags of the window are known, too few to see growth."
     line = _line(numbers)
     return (
-        f"{lags} it does not rise along a line ({numbers.lags[0]} to {numbers.lags[-2]} over {numbers.entries} "
+        f"{lags} it does not rise along a line ({known[0]} to {known[-1]} over {numbers.entries} "
         f"commits, correlation {line.straightness[0]:.2f}): the consumer lags and keeps pace."
     )
 
 
+def _known(numbers: Numbers) -> list[int]:
+    """The known lags that the rule looks at: all but the newest."""
+    return [lag for lag in numbers.lags[:-1] if lag != UNKNOWN]
+
+
 def _line(numbers: Numbers) -> Line:
-    """The line through all lags but the newest, as the rule draws it."""
+    """The line through all known lags but the newest, as the rule draws it."""
     lag, offset = (np.array([values[:-1]], dtype=np.int64) for values in (numbers.lags, numbers.offsets))
-    return fit(offset + lag, lag)
+    return fit(offset + lag, lag, lag != UNKNOWN)
 
 
 def _not_stopped(numbers: Numbers) -> str:

@@ -154,6 +154,8 @@ class RuleBook:
     rules: tuple[tuple[Rule, Callable[[Facts], Mask], Status], ...]
     # the rule that stands for none of them: OK
     otherwise: Rule
+    # the allowed lag where nobody has set one
+    allowed_lag: int = 0
 
 
 # Burrow's, to the letter
@@ -183,6 +185,8 @@ TREND: Final = RuleBook(
         (Rule.GROWING, the_lag_grows, Status.WARN),
     ),
     otherwise=Rule.NOT_GROWING,
+    # what the marker of a transaction leaves behind a consumer that has read everything
+    allowed_lag=1,
 )
 # a mapping of class-name of the evaluator: its rules
 RULES: Final[dict[str, RuleBook]] = {"caching": CACHING, "trend": TREND}

@@ -57,7 +57,8 @@ class Looks:
     every_s: float = 1.0
     intervals: int = 10
     min_distance_s: float = 10.0
-    allowed_lag: int = 0
+    # not set: that of the rules
+    allowed_lag: int | None = None
     refresh_s: float = 10.0
     # share of the looks that fail altogether, and of those that do not get the heads
     failing: float = 0.0
@@ -192,17 +193,17 @@ class _Warren:
     def verdicts(self, now_s: float) -> dict[Judge, Statuses]:
         """The status of every group by both sets of rules; OK before its first commit."""
         bucket, looks = self._bucket, self._looks
-        facts = digest(bucket.windows, looks.allowed_lag)
         lowest = heads.lowest(bucket.heads, bucket.settings.refresh_ms)
 
         def status(book: RuleBook) -> Statuses:
+            allowed_lag = book.allowed_lag if looks.allowed_lag is None else looks.allowed_lag
             verdict = judge(
-                facts,
+                digest(bucket.windows, allowed_lag),
                 bucket.heads.newest_offset[bucket.place_of],
                 lowest[bucket.place_of],
                 _ms(now_s),
                 intervals=looks.intervals,
-                allowed_lag=looks.allowed_lag,
+                allowed_lag=allowed_lag,
                 minimum_complete=0.0,
                 book=book,
             )
@@ -271,13 +272,14 @@ class _Burrow:
         """The status of every group, by the heads that were polled."""
         polls = int(np.searchsorted(self._polls_s, now_s, side="right"))
         ring = self._played.polled_heads[max(polls - self._looks.intervals, 0) : max(polls, 1)]
+        allowed_lag = self._looks.allowed_lag or 0
         return judge(
-            digest(self._windows, self._looks.allowed_lag),
+            digest(self._windows, allowed_lag),
             ring[-1],
             ring.min(axis=0),
             _ms(now_s),
             intervals=self._looks.intervals,
-            allowed_lag=self._looks.allowed_lag,
+            allowed_lag=allowed_lag,
             minimum_complete=0.0,
             book=CACHING,
         ).status

@@ -118,7 +118,7 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
     *_of("healthy, clocks differ", Kind.HEALTHY, consumers.healthy, _SIMPLE, skews_s=(-5.0, -0.4, 0.4, 5.0)),
     *_of("idle at the head", Kind.HEALTHY, consumers.idle, ("ending",)),
     *_of("idle at the head, commits on", Kind.HEALTHY, consumers.healthy, ("ending",)),
-    *_of("idle after transactions", Kind.HARD, consumers.healthy, ("transactions, ending",)),
+    *_of("idle after transactions", Kind.HEALTHY, consumers.healthy, ("transactions, ending",)),
     *_of("catching up", Kind.HEALTHY, consumers.catching_up, _SIMPLE),
     *_of("3 s behind", Kind.EVEN, consumers.behind(3), _LASTING),
     *_of("5 min behind", Kind.EVEN, consumers.behind(300), _LASTING),

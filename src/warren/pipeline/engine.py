@@ -62,11 +62,12 @@ class Engine:
         session.conf.set("spark.sql.shuffle.partitions", str(min(cores(session), _MOST_TASKS)))
         rules = self._settings.rules
         for name in self._settings.cluster:
+            book = RULES[rules.class_name]
             judged = RuleSettings(
                 self._settings.window.intervals,
-                rules.allowed_lag,
+                book.allowed_lag if rules.allowed_lag is None else rules.allowed_lag,
                 rules.minimum_complete,
-                RULES[rules.class_name],
+                book,
             )
             self._models[name] = ReadModel(name, judged)
             self._locks[name] = threading.Lock()

@@ -363,7 +363,9 @@ class Bucket:
         lag = heads.lag_at(heads.head_at(self.heads, place, moment), seen.offset)
         # of what was read late nobody knows when it came, so it is taken at its word
         wrong = (np.abs(seen.committed_at - moment) > _SKEW_MS) & (seen.after_ms > 0)
-        return heads.lag_at(before, seen.offset), np.where(wrong | set_back, UNKNOWN, lag)
+        # the look of this trigger failed: the last one says nothing of a commit that came after it
+        unseen = moment > self.heads.look_at_ms[place, -1]
+        return heads.lag_at(before, seen.offset), np.where(wrong | set_back | unseen, UNKNOWN, lag)
 
     def _doubt_lags(self, at_ms: int) -> None:
         """Entries that were observed at a time that has not come: our clock was ahead, and their lags are not known."""

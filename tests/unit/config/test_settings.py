@@ -98,7 +98,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "class-name": "trend",
         "expire-cache": 10,
         "minimum-complete": 0.0,
-        "allowed-lag": 0,
+        "allowed-lag": None,
     },
     "cluster kafka": {
         "class-name": "kafka",

@@ -184,10 +184,10 @@ REASONS = [
     ),
     Reason(
         "not growing as far as one knows",
-        replace(case(list(range(10)), [5, UNKNOWN, *range(1, 9)], 99, age_s=1), class_name="trend"),
+        replace(case(list(range(10)), [5, *[UNKNOWN] * 4, *range(4, 9)], 99, age_s=1), class_name="trend"),
         Rule.NOT_GROWING,
-        "The lag is 90 now, and never within what is allowed in the window, but not every lag of the window is known, "
-        "so growth does not show.",
+        "The lag is 90 now, and never within what is allowed in the window, but only 5 lags of the window are known, "
+        "too few to see growth.",
     ),
 ]
 

@@ -31,6 +31,7 @@ class Case:
 
 
 GROWING = [100 + 20 * at for at in range(INTERVALS)]
+OFFSETS = [1_000 + 180 * at for at in range(INTERVALS)]
 CASES = [
     Case("a consumer at 90 %", Rule.GROWING, Status.WARN, GROWING),
     Case(
@@ -56,7 +57,20 @@ CASES = [
         "growth that was not there for certain", Rule.CAUGHT_UP, Status.OK, GROWING, floors=[0, *GROWING[1:]]
     ),
     Case("growth in a window that is not full", Rule.NOT_GROWING, Status.OK, GROWING[:9]),
-    Case("growth with a lag that is not known", Rule.NOT_GROWING, Status.OK, [UNKNOWN, *GROWING[1:]]),
+    Case(
+        "growth with lags that are not known",
+        Rule.GROWING,
+        Status.WARN,
+        [UNKNOWN, *GROWING[1:4], UNKNOWN, *GROWING[5:]],
+        offsets=OFFSETS,
+    ),
+    Case(
+        "growth with few lags that are known",
+        Rule.NOT_GROWING,
+        Status.OK,
+        [*GROWING[:5], *[UNKNOWN] * 4, GROWING[9]],
+        offsets=OFFSETS,
+    ),
     Case("the newest slot is still open", Rule.GROWING, Status.WARN, [*GROWING[:9], GROWING[8]]),
     Case("stands still", Rule.STALLED, Status.STALL, GROWING, offsets=[50] * 10),
     Case("stands still, but not for a window", Rule.NOT_GROWING, Status.OK, GROWING[:9], offsets=[50] * 9),
@@ -131,7 +145,7 @@ def test_windows_too_short_for_a_line_show_no_growth(intervals: int) -> None:
 def test_a_line_through_great_offsets_is_as_exact_as_through_small_ones() -> None:
     head = np.array([2**61 + 200 * np.arange(9)])
     lag = np.array([100 + 20 * np.arange(9)])
-    line = fit(head, lag)
+    line = fit(head, lag, np.ones_like(lag, dtype=np.bool_))
 
     assert line.slope[0] == pytest.approx(0.1)
     assert line.straightness[0] == pytest.approx(1)
