@@ -105,7 +105,7 @@ def _show(findings: Findings, as_json: Path | None, picture: Path | None, markdo
         sys.stdout.write(text + "\n")
     else:
         console = Console()
-        for each in report.tables(findings):
+        for each in report.tables(findings, console.width):
             console.print(each, highlight=False)
             console.print()
     if as_json is not None and as_json != Path("-"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.table import Table
@@ -27,14 +27,17 @@ _HEADINGS: Final = (
     *(f"right: {title}" for title in _JUDGES.values()),
     *(f"{figure}: {title}" for figure in ("alarms", "flips", "seen (s)") for title in ("trend", "Burrow")),
 )
+# a terminal with fewer columns has no room for all judges
+_WIDE: Final = 100
+_COMPARED: Final = {judge: _JUDGES[judge] for judge in (Judge.TREND, Judge.BURROW)}
 # where a way to look was not tried on such consumers
 _NO: Final = "-"
 
 
-def tables(findings: Findings) -> Iterator[Table | Text]:
-    """What a person reads: targets, classes, ways to look."""
+def tables(findings: Findings, width: int) -> Iterator[Table | Text]:
+    """What a person reads on a terminal of so many columns: targets, classes, ways to look."""
     yield _targets(findings.targets)
-    yield _classes(findings)
+    yield _classes(findings, _JUDGES if width >= _WIDE else _COMPARED)
     yield _ways(findings)
     yield Text(
         f"{findings.groups:,} groups, {findings.group_days:.0f} days of traffic, seed {findings.seed}. right: share of "
@@ -56,11 +59,11 @@ def _targets(targets: Sequence[Target]) -> Table:
     return table
 
 
-def _classes(findings: Findings) -> Table:
+def _classes(findings: Findings, judges: Mapping[Judge, str]) -> Table:
     table = Table(title="Classes", title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("consumer", min_width=20)
-    for judge in _JUDGES:
-        table.add_column(f"{_JUDGES[judge]}\nright", justify="right")
+    for title in judges.values():
+        table.add_column(f"{title}\nright", justify="right", no_wrap=True)
     for title in ("alarms\ntrend", "\nBurrow", "flips\ntrend", "\nBurrow", "seen (s)\ntrend", "\nBurrow"):
         table.add_column(title, justify="right", no_wrap=True)
     for name in findings.names:
@@ -68,7 +71,7 @@ def _classes(findings: Findings) -> Table:
         own, burrow = each[Judge.TREND], each[Judge.BURROW]
         table.add_row(
             name,
-            *(_share(score.right_share) for score in each.values()),
+            *(_share(each[judge].right_share) for judge in judges),
             _rate(own.false_alarms_a_day),
             _rate(burrow.false_alarms_a_day),
             _rate(own.flips_an_hour),
@@ -144,7 +147,7 @@ def markdown(findings: Findings) -> str:
         own, burrow = each[Judge.TREND], each[Judge.BURROW]
         cells = [
             name,
-            *(_share(score.right_share) for score in each.values()),
+            *(_share(each[judge].right_share) for judge in _JUDGES),
             _rate(own.false_alarms_a_day),
             _rate(burrow.false_alarms_a_day),
             _rate(own.flips_an_hour),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 
@@ -56,13 +57,19 @@ def test_the_same_seed_finds_the_same() -> None:
     assert first["classes"] != other["classes"]
 
 
-def test_the_tables_fit_a_terminal_and_the_figures_are_json(findings: Findings) -> None:
-    console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: PTH123, SIM115
-    for each in report.tables(findings):
+@pytest.mark.parametrize(("width", "columns"), [(80, "trend Burrow"), (100, "trend caching Burrow")])
+def test_the_tables_fit_a_terminal(findings: Findings, width: int, columns: str) -> None:
+    console = Console(width=width, record=True, file=io.StringIO())
+    for each in report.tables(findings, width):
         console.print(each)
     text = console.export_text()
-    assert "5 min behind" in text
-    assert max(len(line) for line in text.splitlines()) <= 100
+    assert columns in text
+    # the last column is whole
+    assert next(line for line in text.splitlines() if line.startswith("slow, 99 %")).endswith("never")
+    assert max(len(line) for line in text.splitlines()) <= width
+
+
+def test_the_figures_are_json_a_picture_and_a_page(findings: Findings) -> None:
     assert json.loads(json.dumps(findings.to_dict()))["groups"] == findings.groups
     assert report.picture(findings).startswith("<svg")
     assert report.markdown(findings).count("\n") == len(findings.names) + 1
