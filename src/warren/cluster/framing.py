@@ -73,7 +73,7 @@ def _taken(survey: Survey, look: Look) -> LookTaken:
         look.as_of_ms,
         "; ".join(errors),
         caught_up=look.caught_up and not survey.error,
-        blind=look.blind or bool(survey.error),
+        blind=look.blind or bool(survey.error) or bool(look.clock_error),
         left=look.left,
     )
 

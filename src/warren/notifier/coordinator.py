@@ -67,8 +67,12 @@ class Progress(Protocol):
     def caught_up(self) -> bool: ...
 
     @property
+    def blind(self) -> bool:
+        """Whether the cluster cannot be seen, or our clock not be relied upon."""
+
+    @property
     def error(self) -> str:
-        """Why the cluster cannot be seen; empty when it can."""
+        """Why."""
 
 
 class Snapshots(Protocol):
@@ -257,7 +261,7 @@ class Coordinator:
         progress, snapshot = self._answers.progress(cluster), self._answers.snapshot(cluster)
         cases = ledger.open_cases(cluster)
         itself = cases.pop(CLUSTER, None) or Case(cluster, CLUSTER)
-        if progress.error:
+        if progress.blind:
             since_s = self._unseen_since_s.setdefault(cluster, time.monotonic())
             self._decide(ledger, self._unseen(itself, progress.error, since_s, moment), moment)
             return
@@ -290,11 +294,13 @@ class Coordinator:
         everyone = any(module.hears_of_ok for module in self._modules)
         # a group that the lists leave out by now is not told of, though its windows may be there for a while
         place = {name: at for at, name in enumerate(table.names) if name != CLUSTER}
+        # a partition without a leader, or a topic that was hidden from us, says nothing: neither open nor close
+        unseen = snapshot.unseen()
         # most groups are OK and were before: nobody looks at them one by one
         looks = range(len(table.names)) if everyone else {*troubled, *(place[g] for g in cases if g in place)}
         for at in sorted(looks):
             group, status = table.names[at], Status(int(table.status[at]))
-            if group == CLUSTER or not self._watch.includes(snapshot.name, group):
+            if group == CLUSTER or group in unseen or not self._watch.includes(snapshot.name, group):
                 continue
             outcome = self._outcome(cases.get(group) or Case(snapshot.name, group), status, snapshot, moment)
             if outcome is not None:

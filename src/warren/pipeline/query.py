@@ -225,7 +225,7 @@ class ClusterQuery:
 
     def _fail(self, reason: str) -> None:
         self._first = False
-        self.progress.running = False
+        self.progress.running, self.progress.blind = False, True
         self.progress.error = said(reason)
         log.error("query failed", cluster=self._settings.cluster, error=self.progress.error, detail=reason)
 

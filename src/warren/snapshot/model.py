@@ -112,6 +112,9 @@ class ClusterSnapshot(Protocol):
     def groups(self) -> list[str]:
         """Sorted names."""
 
+    def unseen(self) -> frozenset[str]:
+        """Groups with a partition whose head the last look did not bring: nothing should be decided about them."""
+
     def summaries(self) -> list[GroupSummary]:
         """Sorted by group name."""
 

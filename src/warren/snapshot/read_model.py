@@ -77,7 +77,7 @@ class ReadModel:
         self._partition = np.empty(0, dtype=np.int32)
         # per place
         self._head, self._tail, self._lowest = (np.empty(0, dtype=np.int64) for _ in range(3))
-        self._there = np.empty(0, dtype=np.bool_)
+        self._there, self._seen = np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.bool_)
         # by bucket: the places of its topic partitions
         self._bucket_places: list[Ints] = [np.empty(0, dtype=np.int64)] * frames.WINDOW_BUCKETS
         # by bucket: topic partitions that lists of topics lack
@@ -156,6 +156,7 @@ class ReadModel:
             self._head.copy(),
             self._tail.copy(),
             self._there.copy(),
+            self._seen.copy(),
             verdict,
             self._edges.copy(),
             facts.entries.copy(),
@@ -181,6 +182,7 @@ class ReadModel:
         places = self._places(batch.column("topic").to_pylist(), frames.ints(batch, "partition"))
         self._there[self._bucket_places[bucket]] = False
         self._there[places] = batch.column("listed").to_numpy(zero_copy_only=False)
+        self._seen[places] = batch.column("seen").to_numpy(zero_copy_only=False)
         self._bucket_places[bucket] = places
         for held, name in ((self._head, "head"), (self._tail, "tail"), (self._lowest, "lowest")):
             held[places] = frames.ints(batch, name)
@@ -262,7 +264,8 @@ class ReadModel:
             self._head, self._tail, self._lowest = (
                 np.concatenate([each, more]) for each in (self._head, self._tail, self._lowest)
             )
-            self._there = np.concatenate([self._there, np.zeros(len(fresh), dtype=np.bool_)])
+            nothing = np.zeros(len(fresh), dtype=np.bool_)
+            self._there, self._seen = (np.concatenate([each, nothing]) for each in (self._there, self._seen))
         return found
 
     def _arranged(self) -> tuple[Structure, Digest]:
@@ -304,7 +307,7 @@ class ReadModel:
     def _clear_places(self, kept: NDArray[np.bool_]) -> None:
         number = np.cumsum(kept, dtype=np.int64) - 1
         self._topic = [topic for topic, keep in zip(self._topic, kept.tolist(), strict=True) if keep]
-        self._partition, self._there = self._partition[kept], self._there[kept]
+        self._partition, self._there, self._seen = self._partition[kept], self._there[kept], self._seen[kept]
         self._head, self._tail, self._lowest = self._head[kept], self._tail[kept], self._lowest[kept]
         keys = zip(self._topic, self._partition.tolist(), strict=True)
         self._index = {key: place for place, key in enumerate(keys)}

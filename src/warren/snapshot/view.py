@@ -81,10 +81,12 @@ class ClusterView:
     as_of_ms: int
     structure: Structure
     places: Places
-    # per place; UNKNOWN where not known, `there` false where the topic partition is gone
+    # per place; UNKNOWN where not known, `there` false where the topic partition is gone, `seen` false where the last
+    # look did not bring its head
     head: Ints
     tail: Ints
     there: NDArray[np.bool_]
+    seen: NDArray[np.bool_]
     # per row of the structure
     verdict: Verdict
     # see `WindowArrays.edges`. In the readers' order: a page takes those of a group in one piece, where its windows lie
@@ -128,6 +130,10 @@ class ClusterView:
 
     def groups(self) -> list[str]:
         return list(self.structure.groups)
+
+    def unseen(self) -> frozenset[str]:
+        rows = ~self.seen[self.structure.place]
+        return frozenset(self.structure.groups[at] for at in np.unique(self.structure.group[rows]).tolist())
 
     def summaries(self) -> list[GroupSummary]:
         columns = zip(self.structure.groups, *(each.tolist() for each in self.group_columns()), strict=True)

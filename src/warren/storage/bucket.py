@@ -190,6 +190,8 @@ class Bucket:
     heads: Heads
     # complete lists of topics in a row that it is missing from; 0: it was on the last one
     missing: Ints
+    # its head was told in the look of this trigger; not saved
+    seen: Mask
     # distinct group names, and names of consumer modules
     groups: Any
     consumers: Any
@@ -215,6 +217,7 @@ class Bucket:
             np.empty(0, dtype=np.int64),
             Heads.empty(0, settings.intervals),
             np.empty(0, dtype=np.int64),
+            np.empty(0, dtype=np.bool_),
             none,
             none,
             index,
@@ -254,6 +257,8 @@ class Bucket:
         self.missing[place] = 0
         self.tail[place] = np.where(seen.tail == UNKNOWN, self.tail[place], seen.tail)
         known = seen.head != UNKNOWN
+        self.seen = np.zeros(len(self.partition), dtype=np.bool_)
+        self.seen[place[known]] = True
         first = place[known & (self.heads.look_at_ms[place, -1] == EMPTY)]
         heads.look_into(
             self.heads,
@@ -413,6 +418,7 @@ class Bucket:
         self.heads = Heads.concat([self.heads, Heads.empty(len(first), self.settings.intervals)])
         never = np.full(len(first), _NEVER_LISTED, dtype=np.int64)
         self.missing = np.concatenate([self.missing, never])
+        self.seen = np.concatenate([self.seen, np.zeros(len(first), dtype=np.bool_)])
 
     def _start_afresh(self, seen: HeadsSeen, place: Indices) -> None:
         """A topic that was deleted and made again has another id: what is known belongs to the old one."""
@@ -444,7 +450,7 @@ class Bucket:
         self.topic, self.topic_id = (names.filter(pa.array(there)) for names in (self.topic, self.topic_id))
         self.partition, self.tail = self.partition[there], self.tail[there]
         self.heads = self.heads.take(np.flatnonzero(there))
-        self.missing = self.missing[there]
+        self.missing, self.seen = self.missing[there], self.seen[there]
 
     def _give_lags(self, place: Indices) -> None:
         """Windows that waited for a first head get their lags."""
@@ -595,6 +601,7 @@ def _load_places(bucket: Bucket, places: Payload) -> None:
     bucket.partition = frames.ints(held, "partition").astype(np.int32)
     bucket.tail = frames.ints(held, "tail").copy()
     bucket.missing = frames.ints(held, "missing").copy()
+    bucket.seen = np.zeros(len(bucket.missing), dtype=np.bool_)
     looks, samples = (LOOKS, LOOKS), (intervals, intervals)
     widths = zip(_HEADS, looks + samples, strict=True)
     bucket.heads = Heads(*(_table(held, name, width) for name, width in widths))

@@ -142,6 +142,7 @@ def _samples(bucket: Bucket) -> bytes:
             "partition": bucket.partition,
             "topic_id": bucket.topic_id,
             "listed": bucket.listed,
+            "seen": bucket.seen,
             "lowest": heads.lowest(bucket.heads, bucket.settings.refresh_ms),
             "head": bucket.heads.newest_offset,
             "tail": bucket.tail,

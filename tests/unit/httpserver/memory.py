@@ -30,6 +30,9 @@ class MemorySnapshot:
     # topic: head and tail by partition
     heads: Mapping[str, tuple[TopicPartitionHead, ...]] = field(default_factory=dict)
 
+    def unseen(self) -> frozenset[str]:
+        return frozenset()
+
     def topics(self) -> list[str]:
         return sorted(self.heads)
 

@@ -105,6 +105,10 @@ class Snapshot:
     number: int = 1
     taken_at_ms: int = NOW
     as_of_ms: int = NOW
+    hidden: frozenset[str] = frozenset()
+
+    def unseen(self) -> frozenset[str]:
+        return self.hidden
 
     def groups(self) -> list[str]:
         return sorted(self.held)
@@ -135,6 +139,10 @@ class Snapshot:
 class Progress:
     caught_up: bool
     error: str = ""
+
+    @property
+    def blind(self) -> bool:
+        return bool(self.error)
 
 
 class Scene:

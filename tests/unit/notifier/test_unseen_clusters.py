@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,21 @@ def test_groups_were_alarmed_of_while_their_cluster_could_not_be_seen(tmp_path: 
         assert [(each.group, each.is_open) for each in coordinator.incidents()] == [("stuck", True)]
         scene.caught_up, scene.error = True, ""
         assert eventually(lambda: sorted(sent.messages[1:]) == ["close OK stuck", "open ERR fine"], 20)
+
+
+def test_a_group_whose_topic_was_hidden_was_called_healthy_again(tmp_path: Path) -> None:
+    """Its consumer goes on committing beyond the last head that was seen; the others are told of as always."""
+    scene, sent = Scene(stuck=ERR, fine=OK), Told()
+    with running(tmp_path, scene, sent, send_close=True):
+        assert eventually(lambda: sent.messages == ["open ERR stuck"], 20)
+        scene.show(stuck=OK, fine=ERR)
+        assert scene.current is not None
+        scene.current = replace(scene.current, hidden=frozenset({"stuck"}))
+        assert eventually(lambda: sent.messages == ["open ERR stuck", "open ERR fine"], 20)
+        assert looked(scene)
+        assert len(sent.messages) == 2
+        scene.current = replace(scene.current, hidden=frozenset())
+        assert eventually(lambda: sent.messages[2:] == ["close OK stuck"], 20)
 
 
 def test_a_cluster_that_cannot_be_seen_is_told_of_once_to_those_who_asked(tmp_path: Path) -> None:

@@ -153,6 +153,13 @@ def test_deleted_things_go(pipeline: Pipeline) -> None:
     assert (view.groups(), view.topics()) == ([], ["orders"])
 
 
+def test_groups_whose_heads_the_last_look_did_not_bring_are_named(pipeline: Pipeline) -> None:
+    assert pipeline.trigger(look(HEADS, NOW + 1)).unseen() == frozenset()
+    assert pipeline.trigger(look(HEADS | {("clicks", 0): -1}, NOW + 2)).unseen() == {"fast"}
+    without = {place: head for place, head in HEADS.items() if place[0] != "orders"}
+    assert pipeline.trigger(look(without, NOW + 3)).unseen() == {"slow"}
+
+
 def test_a_commit_before_and_after_its_group_was_deleted_in_one_trigger(pipeline: Pipeline) -> None:
     news = [commit("slow", "orders", 1, 1), group_gone("slow"), commit("slow", "orders", 0, 99)]
     view = pipeline.trigger(look(HEADS), records(news, 10))
