@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.table import Table
@@ -67,19 +67,23 @@ def _classes(findings: Findings, judges: Mapping[Judge, str]) -> Table:
     for title in ("alarms\ntrend", "\nBurrow", "flips\ntrend", "\nBurrow", "seen (s)\ntrend", "\nBurrow"):
         table.add_column(title, justify="right", no_wrap=True)
     for name in findings.names:
-        each = {judge: findings.of(name, judge) for judge in _JUDGES}
-        own, burrow = each[Judge.TREND], each[Judge.BURROW]
-        table.add_row(
-            name,
-            *(_share(each[judge].right_share) for judge in judges),
-            _rate(own.false_alarms_a_day),
-            _rate(burrow.false_alarms_a_day),
-            _rate(own.flips_an_hour),
-            _rate(burrow.flips_an_hour),
-            _seen(own),
-            _seen(burrow),
-        )
+        table.add_row(*_class_cells(findings, name, judges))
     return table
+
+
+def _class_cells(findings: Findings, name: str, judges: Iterable[Judge]) -> list[str]:
+    """One class of consumers, as `_HEADINGS` names it for these judges."""
+    own, burrow = findings.of(name, Judge.TREND), findings.of(name, Judge.BURROW)
+    return [
+        name,
+        *(_share(findings.of(name, judge).right_share) for judge in judges),
+        _rate(own.false_alarms_a_day),
+        _rate(burrow.false_alarms_a_day),
+        _rate(own.flips_an_hour),
+        _rate(burrow.flips_an_hour),
+        _seen(own),
+        _seen(burrow),
+    ]
 
 
 def _ways(findings: Findings) -> Table:
@@ -142,20 +146,7 @@ def markdown(findings: Findings) -> str:
         f"| {' | '.join(_HEADINGS)} |",
         "|---|" + "--:|" * (len(_HEADINGS) - 1),
     ]
-    for name in findings.names:
-        each = {judge: findings.of(name, judge) for judge in _JUDGES}
-        own, burrow = each[Judge.TREND], each[Judge.BURROW]
-        cells = [
-            name,
-            *(_share(each[judge].right_share) for judge in _JUDGES),
-            _rate(own.false_alarms_a_day),
-            _rate(burrow.false_alarms_a_day),
-            _rate(own.flips_an_hour),
-            _rate(burrow.flips_an_hour),
-            _seen(own),
-            _seen(burrow),
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
+    lines += [f"| {' | '.join(_class_cells(findings, name, _JUDGES))} |" for name in findings.names]
     return "\n".join(lines)
 
 
