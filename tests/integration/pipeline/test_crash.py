@@ -22,6 +22,7 @@ from tests.integration.pipeline.hands import (
     commit,
     commit_key,
     group_tombstone,
+    now_ms,
     pipeline_settings,
     reading,
     running,
@@ -146,7 +147,7 @@ def replayed(broker: Broker, ends: list[int]) -> dict[str, Windows]:
         batches.append(records(pairs, intervals=INTERVALS))
     pipeline = Pipeline(WindowSettings(INTERVALS, 0, 604_800_000, 1_000))
     heads = {(DATA, partition): HEAD for partition in range(PARTITIONS)}
-    return all_windows(pipeline.trigger(look(heads), *batches))
+    return all_windows(pipeline.trigger(look(heads, now_ms()), *batches))
 
 
 @pytest.mark.timeout(600)

@@ -21,8 +21,13 @@ def test_a_topic_that_appears_has_heads_and_windows(engine: Engine, hands: Hands
     hands.fill("topics-new", 7, partition=1)
     hands.write(RAW, [commit("topics-new-group", "topics-new", 3, partition=1)])
     view = await_view(engine, "live", lambda view: windows(view, "topics-new-group"))
-    (entry,) = windows(view, "topics-new-group")["topics-new", 1]
-    assert (entry[0], entry[2]) == (3, 4)
+    ((offset, _, lag),) = windows(view, "topics-new-group")["topics-new", 1]
+    # a look between the messages and the commit makes the estimate exact, one before them does not
+    assert offset == 3
+    assert lag in range(5)
+    group = view.group("topics-new-group")
+    assert group is not None
+    assert group.totallag == 4
     heads = view.topic("topics-new")
     assert heads is not None
     assert [each.head for each in heads] == [0, 7]
@@ -100,7 +105,8 @@ def test_a_topic_made_again_starts_afresh(engine: Engine, hands: Hands) -> None:
     hands.write(RAW, [commit("topics-again-group", "topics-again", 2)])
     view = await_view(engine, "live", lambda view: 2 in offsets(view, "topics-again-group", "topics-again"))
     ((offset, _, lag),) = windows(view, "topics-again-group")["topics-again", 0]
-    assert (offset, lag) == (2, 3)
+    assert offset == 2
+    assert lag in range(4)
     heads = view.topic("topics-again")
     assert heads is not None
     assert heads[0].head == 5
