@@ -147,7 +147,6 @@ def records(
     observed_at: int = NOW,
     after_ms: int = 0,
     before_ms: int = NOW + 60_000,
-    consumer: str = "kafka",
 ) -> pa.RecordBatch:
     """What a consumer module gives for raw records (key and value)."""
     raw = RawRecords(

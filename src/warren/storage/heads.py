@@ -52,11 +52,6 @@ class Heads:
         """The head at the last look, UNKNOWN before the first."""
         return self.look_offset[:, -1]
 
-    @property
-    def seen(self) -> Ints:
-        """Rows with at least one look."""
-        return np.flatnonzero(self.look_at_ms[:, -1] != EMPTY)
-
     def take(self, rows: Ints | slice) -> Self:
         return type(self)(*(array[rows] for array in self.arrays()))
 

@@ -61,7 +61,9 @@ class WindowOperator(StatefulProcessor):
         full = _is_full(news)
         bucket = self._journal.load(number, self._settings)
         was_vacant = bucket.vacant
-        follow(bucket, news, self._watched)
+        if full:
+            bucket.drop_unwatched(self._watched)
+        follow(bucket, news)
         if was_vacant and bucket.vacant:
             # a small cluster leaves most buckets so
             return
@@ -90,12 +92,10 @@ class WindowOperator(StatefulProcessor):
             yield frames.OWNERS, book.report(book.groups.keys() | seen if full else seen)
 
 
-def follow(bucket: Bucket, news: Frames, watched: Watched) -> None:
+def follow(bucket: Bucket, news: Frames) -> None:
     """Everything that one trigger does to a bucket, in its order: heads, deletions, commits, expiry."""
     seen = [HeadsSeen.read(payload) for payload in news[frames.HEADS]]
     arrivals = [CommitsSeen.read(payload) for payload in news[frames.COMMITS]]
-    if _is_full(news):
-        bucket.drop_unwatched(watched)
     for each in seen:
         bucket.see_heads(each)
     expiry_ms = max((each.expiry_ms for each in seen), default=0)
