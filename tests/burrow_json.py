@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.snapshot.model import Entry, GroupStatus, PartitionStatus
 
 

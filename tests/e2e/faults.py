@@ -10,10 +10,10 @@ from typing import Self
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from tests.processes import eventually
 
+from warren.common.status import Status
 from warren.demo.broker import Broker
 from warren.demo.groups import CAST, Actor
 from warren.demo.traffic import Traffic
-from warren.evaluator.status import Status
 
 SEED = 11
 # members leave their groups, and a broker takes commits from outside once nobody is left

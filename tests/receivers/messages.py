@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.message import Kind, Message
 from warren.snapshot.model import Entry, GroupStatus, PartitionStatus
 

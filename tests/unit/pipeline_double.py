@@ -14,13 +14,13 @@ from pyspark.sql import Row
 from warren.cluster.framing import framed as heads_framed
 from warren.cluster.source import Look
 from warren.cluster.survey import Survey
+from warren.common.group_filter import GroupFilter, Watched
 from warren.consumer.framing import framed as commits_framed
 from warren.kafka.batch import RawRecords, decode
 from warren.snapshot.read_model import ReadModel, RuleSettings
 from warren.snapshot.view import ClusterView
 from warren.storage.bucket import WindowSettings
 from warren.storage.operator import WindowOperator
-from warren.storage.watch import GroupFilter, Watched
 
 NOW = 1_700_000_000_000
 WINDOW = WindowSettings(intervals=4, min_distance_ms=0, expire_ms=1_000_000, refresh_ms=1_000)

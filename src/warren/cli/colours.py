@@ -6,7 +6,7 @@ from typing import Final
 
 from rich.text import Text
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 
 _STYLES: Final = {Status.OK: "green", Status.WARN: "yellow"}
 

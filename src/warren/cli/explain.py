@@ -18,11 +18,11 @@ from typing import Annotated, Any, Final, TextIO
 
 import typer
 
+from warren.common.status import Status
 from warren.errors import WarrenError
 from warren.evaluator.captures import CaptureError, Defaults, cases
 from warren.evaluator.cases import Case, Explanation
 from warren.evaluator.cases import explain as explained
-from warren.evaluator.status import Status
 
 # a mapping of status: its colour
 COLOURS: Final = {Status.OK: typer.colors.GREEN, Status.WARN: typer.colors.YELLOW}

@@ -20,10 +20,10 @@ from warren import secrecy
 from warren.cli.colours import coloured
 from warren.cli.options import ConfigDir, ConfigFile, config_place
 from warren.clock import now_ms
+from warren.common.status import Status
 from warren.config import Settings, load
 from warren.config.problems import did_you_mean
 from warren.errors import ConfigError
-from warren.evaluator.status import Status
 
 if TYPE_CHECKING:
     from warren.config import AnyNotifier

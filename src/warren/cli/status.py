@@ -18,7 +18,7 @@ from rich.text import Text
 from warren.cli.colours import coloured
 from warren.cli.signals import stop_asked
 from warren.cli.status_source import Asker, ClusterState, Line, PartitionLine, UnreachableError, source
-from warren.evaluator.status import Status
+from warren.common.status import Status
 
 # asks once more
 Look = Callable[[], list[ClusterState]]

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
+from warren.common.status import Status
 from warren.errors import WarrenError
-from warren.evaluator.status import Status
 from warren.secrecy import address as shown_url
 
 _TIMEOUT_S: Final = 10.0

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from warren.cluster.survey import Survey, Surveyor
+from warren.common import frames
+from warren.common.look import LookTaken
 from warren.kafka.brokers import Brokers
-from warren.storage import frames
-from warren.storage.look import LookTaken
 
 if TYPE_CHECKING:
     from warren.cluster.source import Look

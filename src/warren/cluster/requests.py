@@ -9,7 +9,7 @@ import msgspec
 import structlog
 
 from warren.clock import now_ms
-from warren.storage.request import Request
+from warren.common.request import Request
 
 log = structlog.get_logger("warren.cluster")
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from warren.cluster.missing import Place
+from warren.common.sentinels import UNKNOWN
 from warren.kafka.brokers import EARLIEST, LATEST, Brokers, Limit, UnreachableError
-from warren.storage.windows import UNKNOWN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

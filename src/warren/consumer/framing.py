@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from warren.common import frames
+from warren.common.group_records import GroupDeleted, GroupRecord
 from warren.consumer.reduction import outliving, reduced
 from warren.kafka.batch import Decoded
-from warren.kafka.groups import GroupDeleted, GroupRecord
-from warren.storage import frames
 
 
 def framed(

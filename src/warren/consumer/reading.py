@@ -10,7 +10,7 @@ from warren.consumer.drain import Drain
 from warren.consumer.framing import framed
 from warren.errors import WarrenError
 from warren.kafka.batch import RawRecords, decode
-from warren.storage.memory import give_back
+from warren.memory import give_back
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from warren.kafka.groups import GroupDeleted, GroupRecord
+from warren.common.group_records import GroupDeleted, GroupRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from warren.clock import now_ms
+from warren.common.group_filter import GroupFilter
 from warren.consumer import plan
 from warren.consumer.plan import LogEnds, Position, Range
 from warren.consumer.transactions import OpenTransactions
 from warren.kafka.brokers import EARLIEST, LATEST, Brokers, Limit, Topic, UnreachableError
 from warren.kafka.login import Property
-from warren.storage.watch import GroupFilter
 
 # how long the planner waits for the brokers before it lets the trigger go on without news
 PLAN_TIMEOUT_S: Final = 5.0

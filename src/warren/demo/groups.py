@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from warren.common.status import Status
 from warren.demo.topics import AUDIT, CLICKS, ORDERS, PAYMENTS, Topic
-from warren.evaluator.status import Status
 
 # (last committed offset or None, head) -> the next offset to commit, or None: no commit this time
 Step = Callable[[int | None, int], int | None]

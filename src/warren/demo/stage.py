@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
+from warren.common.status import Status
 from warren.config import Settings
 from warren.config.sections import Cluster, HttpServer, KafkaConsumer, Spark, Storage
 from warren.demo.broker import Broker
 from warren.demo.traffic import Traffic
-from warren.evaluator.status import Status
 from warren.service import Service
 
 if TYPE_CHECKING:

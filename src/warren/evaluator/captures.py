@@ -12,10 +12,11 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 import numpy as np
 
+from warren.common.sentinels import UNKNOWN
 from warren.errors import WarrenError
 from warren.evaluator.cases import Case, Entry
 from warren.evaluator.rules import RULES
-from warren.storage.windows import UNKNOWN, Commits, Windows, place
+from warren.storage.windows import Commits, Windows, place
 
 # the rules add and subtract two of these in 64 bits
 _BOUND: Final = 2**61

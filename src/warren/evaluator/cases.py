@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from warren.common.sentinels import UNKNOWN
+from warren.common.status import Status
 from warren.evaluator.reasons import Numbers, because
 from warren.evaluator.rules import RULES, Rule, digest, judge
-from warren.evaluator.status import Status
-from warren.storage.windows import UNKNOWN, Windows
+from warren.storage.windows import Windows
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from typing import Any, Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from warren.storage.windows import EMPTY, UNKNOWN, Ints, Mask, Windows
+from warren.common.sentinels import EMPTY, UNKNOWN
+from warren.storage.windows import Ints, Mask, Windows
 
 Floats = npt.NDArray[np.float64]
 

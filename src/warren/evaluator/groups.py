@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from warren.common.status import Status
 from warren.evaluator.rules import Verdict
-from warren.evaluator.status import Status
 from warren.storage.windows import Ints
 
 # the maxlag row of a group without any window

@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
+from warren.common.sentinels import UNKNOWN
 from warren.evaluator.digest import FEWEST_ON_A_LINE, Line, enough_known, fit
 from warren.evaluator.rules import FEWEST_COMMITS, LONGEST_WAIT_MS, Rule
-from warren.storage.windows import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from warren.common.sentinels import UNKNOWN
+from warren.common.status import Status
 from warren.evaluator.digest import Digest, digest
-from warren.evaluator.status import Status
-from warren.storage.windows import UNKNOWN, Ints, Mask
+from warren.storage.windows import Ints, Mask
 
 __all__ = [
     "CACHING",

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.snapshot.model import ClusterSnapshot
 
 

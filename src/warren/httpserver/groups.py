@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.httpserver.gojson import float32
 from warren.snapshot.model import Entry, GroupStatus, PartitionDetail, PartitionStatus
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.httpserver.envelope import Envelope
 from warren.httpserver.groups import group_shape, unknown_group_shape, window_shape
 from warren.httpserver.names import first_found, module_named

@@ -10,7 +10,7 @@ from typing import Any
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.httpserver.guard import Guard
 from warren.httpserver.state import Answers, Notifying, Progress
 from warren.snapshot.group_table import group_table

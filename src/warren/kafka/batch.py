@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from warren.common.group_records import GroupDeleted, GroupRecord
 from warren.kafka import codec, columns, groups, messages
 from warren.kafka.columns import FAULTS, BinaryArray, Rows, StringArray
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from warren.kafka.groups import GroupRecord
     from warren.kafka.schema import Schema
 
     Ints = NDArray[np.int64]
@@ -324,11 +324,11 @@ def _marked(record: GroupRecord, alive: dict[tuple[int, str], int]) -> GroupReco
 
     Kafka writes both in one go when a group changes its protocol, and leaves the group's commits in place.
     """
-    if not isinstance(record, groups.GroupDeleted):
+    if not isinstance(record, GroupDeleted):
         return record
     others = {*_GROUP_KINDS.values(), _STREAMS_GROUP} - {_GROUP_KINDS[record.kind]}
     converted = any(alive.get((other, record.group), -1) > record.order for other in others)
-    return groups.GroupDeleted(record.group, record.order, record.kind, converted)
+    return GroupDeleted(record.group, record.order, record.kind, converted)
 
 
 def _by_version(schema: Schema, rows: Rows, version: Ints, wanted: set[str]) -> columns.Columns:

@@ -1,12 +1,20 @@
-"""Group records: who is in a group and what each member holds, and that a group or a member is gone."""
+"""Decodes group records: who is in a group and what each member holds, and that a group or a member is gone."""
 
 from __future__ import annotations
 
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
+from warren.common.group_records import (
+    ClassicGroup,
+    ClassicMember,
+    ConsumerGroup,
+    ConsumerMember,
+    CurrentAssignment,
+    GroupDeleted,
+    GroupRecord,
+    MemberDeleted,
+)
 from warren.kafka import codec, messages
 
 if TYPE_CHECKING:
@@ -22,74 +30,6 @@ _CONSUMER_PROTOCOL: Final = "consumer"
 # faults that leave the rest of a record in use
 UNREADABLE_ASSIGNMENT: Final = "unreadable assignment"
 READ_IN_PART: Final = "group record read in part"
-
-
-class ClassicMember(msgspec.Struct, frozen=True):
-    """A member of a classic group and the partitions it was given."""
-
-    member_id: str
-    client_id: str
-    client_host: str
-    # topic: partitions
-    assignment: dict[str, tuple[int, ...]]
-
-
-class ClassicGroup(msgspec.Struct, frozen=True, tag=True):
-    """All of a classic group at once: who is not in it any more holds nothing."""
-
-    group: str
-    order: int
-    protocol_type: str
-    # empty for an empty group, and for protocol types other than "consumer"
-    members: tuple[ClassicMember, ...]
-
-
-class ConsumerGroup(msgspec.Struct, frozen=True, tag=True):
-    """A group of the newer protocol (KIP-848) is there."""
-
-    group: str
-    order: int
-    epoch: int
-
-
-class ConsumerMember(msgspec.Struct, frozen=True, tag=True):
-    """A member of a KIP-848 group."""
-
-    group: str
-    order: int
-    member_id: str
-    client_id: str
-    client_host: str
-
-
-class CurrentAssignment(msgspec.Struct, frozen=True, tag=True):
-    """What a member of a KIP-848 group holds now: given and not yet given back. Empty: nothing."""
-
-    group: str
-    order: int
-    member_id: str
-    # topic id (as `topic_id` writes it): partitions
-    partitions: dict[str, tuple[int, ...]]
-
-
-class GroupDeleted(msgspec.Struct, frozen=True, tag=True):
-    """The group is gone; or `converted`: it goes on in another protocol with its commits, not its owners."""
-
-    group: str
-    order: int
-    kind: str
-    converted: bool = False
-
-
-class MemberDeleted(msgspec.Struct, frozen=True, tag=True):
-    """A member of a KIP-848 group is gone and holds nothing."""
-
-    group: str
-    order: int
-    member_id: str
-
-
-GroupRecord = ClassicGroup | ConsumerGroup | ConsumerMember | CurrentAssignment | GroupDeleted | MemberDeleted
 
 # field name: value
 _Fields = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.lab.producers import Floats, Ints, Log, Rng
 
 # how long a healthy consumer needs for a message, at least and at most

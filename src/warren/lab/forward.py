@@ -11,15 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from warren.common.sentinels import UNKNOWN
+from warren.common.status import Status
 from warren.evaluator.digest import digest
 from warren.evaluator.rules import CACHING, TREND, RuleBook, judge
-from warren.evaluator.status import Status
 from warren.lab.groups import Played, Timetable, play
 from warren.lab.producers import Floats, Ints, Rng
 from warren.lab.scenarios import Scenario
 from warren.storage import heads
 from warren.storage.bucket import Bucket, CommitsSeen, HeadsSeen, WindowSettings
-from warren.storage.windows import UNKNOWN, Commits, Windows, place_into
+from warren.storage.windows import Commits, Windows, place_into
 
 Statuses = npt.NDArray[np.int8]
 

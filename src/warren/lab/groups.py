@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
+from warren.common.sentinels import UNKNOWN
 from warren.lab.consumers import Label, Setting
 from warren.lab.producers import PRODUCERS, Floats, Ints, Log, Mask, since, with_outages
 from warren.lab.scenarios import BEFORE_S, Disturbance, Scenario, pauses
-from warren.storage.windows import UNKNOWN
 
 # no look is this much later than the last; a floor is not certain before
 _LOOK_SLACK_S: Final = 0.5

@@ -19,11 +19,11 @@ from confluent_kafka import KafkaException, TopicPartition
 from rich.console import Console
 from rich.table import Table
 
+from warren.common.status import Status
 from warren.config import Settings
 from warren.config.sections import Cluster, Evaluator, HttpServer, KafkaConsumer, Spark, Storage
 from warren.demo.broker import Broker
 from warren.demo.clients import Connection, TopicSpec, ensure_topics, reach
-from warren.evaluator.status import Status
 from warren.service import Service
 
 if TYPE_CHECKING:

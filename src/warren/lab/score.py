@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.lab.consumers import OK, Label
 from warren.lab.forward import Judge, Run, Statuses
 from warren.lab.groups import Group

@@ -14,10 +14,10 @@ import numpy as np
 import structlog
 
 from warren.clock import now_ms
+from warren.common.status import Status
 from warren.config import Settings
 from warren.config.settings import AnyNotifier
 from warren.errors import ConfigError
-from warren.evaluator.status import Status
 from warren.notifier.book import Book, BookError, Case
 from warren.notifier.deliveries import Deliveries, Outlet, Waiting
 from warren.notifier.incidents import (

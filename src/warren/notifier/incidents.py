@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.book import Case
 from warren.notifier.message import Kind, Message
 from warren.notifier.record import Ending, Incident, MessageRecord, State

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.message import Kind
 
 # owed: decided, and not yet out; failed: given up after its last attempt; abandoned: a newer one took its place

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
+from warren.common.status import Status
 from warren.config.modules import Notifier
-from warren.evaluator.status import Status
 from warren.snapshot.model import GroupStatus
 
 _MS: Final = 1000

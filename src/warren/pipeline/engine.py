@@ -12,20 +12,20 @@ from warren.cluster.missing import MissingPlaces
 from warren.cluster.reaper import Reaper
 from warren.cluster.requests import Requests
 from warren.cluster.source import HeadsSettings
+from warren.common.group_filter import GroupFilter
+from warren.common.look import LookTaken
+from warren.common.request import Request
 from warren.config.sections import GroupLists, KafkaConsumer
 from warren.consumer.source import OffsetsSettings
 from warren.evaluator.rules import RULES
 from warren.kafka.brokers import Brokers
 from warren.kafka.client import client_properties
+from warren.memory import return_large
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session, stop
 from warren.pipeline.source import SourceSettings
 from warren.snapshot.read_model import Counts, ReadModel, RuleSettings
 from warren.storage.bucket import WindowSettings
-from warren.storage.look import LookTaken
-from warren.storage.memory import return_large
-from warren.storage.request import Request
-from warren.storage.watch import GroupFilter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

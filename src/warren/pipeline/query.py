@@ -16,21 +16,21 @@ import structlog
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
+from warren.common.row import ROW
 from warren.errors import WarrenError
 from warren.pipeline import source
 from warren.pipeline.session import is_gone
 from warren.pipeline.source import ClusterSource
 from warren.storage.operator import WindowOperator
-from warren.storage.row import ROW
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from warren.common.look import LookTaken
     from warren.pipeline.source import SourceSettings
     from warren.snapshot.read_model import Counts
     from warren.storage.bucket import WindowSettings
-    from warren.storage.look import LookTaken
 
 log = structlog.get_logger("warren.pipeline")
 

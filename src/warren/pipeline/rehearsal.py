@@ -16,10 +16,10 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from warren.common.row import ROW
 from warren.config.sections import Spark
 from warren.pipeline.runtime import environment
 from warren.pipeline.session import JAVA_OPTIONS, spark_session
-from warren.storage.row import ROW
 
 
 class Nothing(DataSource):

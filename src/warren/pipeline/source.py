@@ -17,11 +17,11 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from warren.clock import now_ms
 from warren.cluster.source import HeadsSettings, Look, LookPlanner
+from warren.common.row import ROW
 from warren.consumer.plan import Position
 from warren.consumer.source import Hand, OffsetsPlanner, OffsetsSettings
 from warren.errors import WarrenError
 from warren.kafka.brokers import Brokers
-from warren.storage.row import ROW
 
 if TYPE_CHECKING:
     import pyarrow as pa

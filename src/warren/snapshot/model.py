@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False, rename={"observed_at": "observedAt"}):

@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import numpy as np
 
+from warren.common import frames
+from warren.common.look import LookTaken
+from warren.common.owner import Owner, read_report
+from warren.common.sentinels import EMPTY, UNKNOWN
 from warren.evaluator.digest import Digest, digest
 from warren.evaluator.groups import roll_up
 from warren.evaluator.rules import CACHING, RuleBook, judge
 from warren.snapshot.structure import Places, Structure, arranged
 from warren.snapshot.view import ClusterView, WindowArrays
-from warren.storage import frames
-from warren.storage.look import LookTaken
-from warren.storage.owners import Owner, read_report
-from warren.storage.windows import EMPTY, UNKNOWN, Windows
+from warren.storage.windows import Windows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from warren.storage.request import Request
+    from warren.common.request import Request
 
     Ints = NDArray[np.int64]
     Indices = NDArray[np.int32]

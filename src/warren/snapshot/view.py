@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from warren.evaluator.status import Status
+from warren.common.sentinels import UNKNOWN
+from warren.common.status import Status
 from warren.snapshot.model import (
     Entry,
     GroupStatus,
@@ -19,15 +20,14 @@ from warren.snapshot.model import (
     PartitionStatus,
     TopicPartitionHead,
 )
-from warren.storage.windows import UNKNOWN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from warren.common.owner import Owner
     from warren.evaluator.groups import Groups
     from warren.evaluator.rules import Verdict
     from warren.snapshot.structure import Places, Structure
-    from warren.storage.owners import Owner
 
     Ints = NDArray[np.int64]
 

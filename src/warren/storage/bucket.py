@@ -10,11 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from warren.storage import frames, heads, windows
+from warren.common import frames
+from warren.common.group_filter import Watched
+from warren.common.request import Request
+from warren.common.sentinels import EMPTY, UNKNOWN
+from warren.storage import heads, windows
 from warren.storage.heads import LOOKS, Heads
-from warren.storage.request import Request
-from warren.storage.watch import Watched
-from warren.storage.windows import EMPTY, FIELDS, UNKNOWN, Commits, Ints, Mask, Windows
+from warren.storage.windows import FIELDS, Commits, Ints, Mask, Windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,8 @@ from typing import Final, Self
 
 import numpy as np
 
-from warren.storage.windows import EMPTY, UNKNOWN, Ints
+from warren.common.sentinels import EMPTY, UNKNOWN
+from warren.storage.windows import Ints
 
 # looks that are kept. A commit that a trigger reads was written between the moment when the trigger before asked for
 # the ends of the offsets topic and the moment when this one did; heads are asked for after the ends. So a commit lies

@@ -5,9 +5,9 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
+from warren.common import frames
 from warren.errors import WarrenError
 from warren.storage import bucket as core
-from warren.storage import frames
 from warren.storage.bucket import Bucket, WindowSettings
 from warren.storage.scratch import Scratch
 

@@ -11,15 +11,16 @@ import msgspec
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from warren.kafka.groups import GroupRecord
+from warren.common import frames
+from warren.common.group_filter import Watched
+from warren.common.group_records import GroupRecord
+from warren.common.request import Request
+from warren.memory import give_back
 from warren.storage import bucket as core
-from warren.storage import frames, heads
+from warren.storage import heads
 from warren.storage.bucket import Bucket, CommitsSeen, Graves, HeadsSeen, WindowSettings
 from warren.storage.journal import Journal
-from warren.storage.memory import give_back
 from warren.storage.owners import OwnerBook
-from warren.storage.request import Request
-from warren.storage.watch import Watched
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle

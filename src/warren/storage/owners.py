@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from warren.kafka.groups import (
+from warren.common.group_records import (
     ClassicGroup,
     ConsumerGroup,
     ConsumerMember,
@@ -16,19 +16,11 @@ from warren.kafka.groups import (
     GroupRecord,
     MemberDeleted,
 )
+from warren.common.owner import Owner
 
 # who is gone is remembered by its order while older records may still come in: of so many at most, and for a day
 _REMEMBERED: Final = 10_000
 _REMEMBERED_MS: Final = 86_400_000
-
-
-class Owner(msgspec.Struct, frozen=True, array_like=True):
-    """One partition and who has it. The topic is a name, or an id where the group's protocol speaks in ids."""
-
-    topic: str
-    partition: int
-    owner: str
-    client_id: str
 
 
 class Member(msgspec.Struct, array_like=True):
@@ -111,11 +103,6 @@ class OwnerBook:
         """For the readers: group: its owners; empty for a group that has none any more."""
         found = {name: self.groups[name].owners() if name in self.groups else [] for name in groups}
         return msgspec.msgpack.encode(found)
-
-
-def read_report(payload: bytes) -> dict[str, list[Owner]]:
-    """What `OwnerBook.report` wrote."""
-    return msgspec.msgpack.decode(payload, type=dict[str, list[Owner]])
 
 
 def _subject(record: GroupRecord) -> str:

@@ -13,13 +13,11 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
+from warren.common.sentinels import EMPTY
+
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-# the order of an empty slot; every real order is 0 or more
-EMPTY: Final = -1
-# the lag or floor of a commit for which no head was known
-UNKNOWN: Final = -1
 # what a window and a commit have in common
 FIELDS: Final = ("offset", "timestamp", "observed_at", "lag", "floor", "order")
 # what a commit that takes over the slot of the entry before it brings along; the timestamp stays

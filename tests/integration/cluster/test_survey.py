@@ -16,14 +16,14 @@ from tests.processes import eventually
 
 from warren.clock import now_ms
 from warren.cluster.survey import Survey, Surveyor
+from warren.common.group_filter import GroupFilter
+from warren.common.sentinels import UNKNOWN
 from warren.consumer.drain import Drain
 from warren.consumer.plan import Position, Range
 from warren.consumer.source import OffsetsPlanner, OffsetsSettings
 from warren.demo.broker import HOST, Broker
 from warren.demo.ports import free_port
 from warren.kafka.brokers import Brokers
-from warren.storage.watch import GroupFilter
-from warren.storage.windows import UNKNOWN
 
 TIMEOUT_S = 5.0
 

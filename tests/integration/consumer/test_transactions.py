@@ -12,15 +12,15 @@ from tests.conftest import BrokerFactory
 from tests.integration.pipeline.hands import Hands, client_of
 from tests.processes import eventually
 
+from warren.common import frames
+from warren.common.group_filter import GroupFilter
 from warren.consumer import reading
 from warren.consumer.plan import Position
 from warren.consumer.source import OffsetsPlanner, OffsetsSettings
 from warren.consumer.transactions import OpenTransactions
 from warren.demo.broker import Broker
 from warren.kafka.brokers import Brokers
-from warren.storage import frames
 from warren.storage.bucket import CommitsSeen
-from warren.storage.watch import GroupFilter
 
 TOPIC = "orders"
 

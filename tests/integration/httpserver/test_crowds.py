@@ -27,8 +27,8 @@ from tests.unit.httpserver.captures import usual_snapshot
 from tests.unit.httpserver.memory import MemoryAnswers, MemorySnapshot
 from tests.unit.httpserver.test_kafka import partition
 
+from warren.common.status import Status
 from warren.config.sections import Tls
-from warren.evaluator.status import Status
 from warren.httpserver import Server
 from warren.httpserver.connections import RESERVE
 from warren.snapshot.model import GroupStatus

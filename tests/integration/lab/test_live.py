@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 from tests.integration.pipeline.hands import running
 
+from warren.common.status import Status
 from warren.config.sections import Evaluator, Storage
 from warren.demo.broker import Broker
-from warren.evaluator.status import Status
 from warren.lab.live import ACTORS, CLUSTER, Seen, Theatre, full, settings, watch
 
 TOPIC: Final = "lab-bursts"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tests.unit.notifier.scenes import Progress, Snapshot, group
 
+from warren.common.status import Status
 from warren.config import load
-from warren.evaluator.status import Status
 from warren.notifier.coordinator import Coordinator
 
 

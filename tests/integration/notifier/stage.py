@@ -11,8 +11,8 @@ from typing import Final
 
 from tests.receivers.http import HttpReceiver, Received
 
+from warren.common.status import Status
 from warren.config import Settings, load
-from warren.evaluator.status import Status
 
 _TEMPLATE: Final = "{{.ID}} {{.Start.Unix}} {{.Group}} {{.Result.Status}}"
 _ROOT: Final = Path(__file__).parents[3]

@@ -13,8 +13,8 @@ from tests.processes import eventually
 from tests.unit.notifier.scenes import NOW, Story, group_of, module, partition
 from tests.zookeeper import ZooKeeperServer
 
+from warren.common.status import Status
 from warren.config.sections import ZooKeeper
-from warren.evaluator.status import Status
 from warren.notifier.book import BookError, Case, Change, Contents, packed
 from warren.notifier.incidents import News, Outcome
 from warren.notifier.leadership import Election

@@ -13,8 +13,8 @@ from tests.processes import eventually
 from tests.receivers.http import HttpReceiver, Reply
 from tests.unit.notifier.scenes import Scene, Snapshot
 
+from warren.common.status import Status
 from warren.errors import ConfigError
-from warren.evaluator.status import Status
 from warren.notifier.coordinator import Coordinator
 from warren.notifier.record import Incident, Leadership
 from warren.snapshot.model import GroupStatus

@@ -13,8 +13,8 @@ from kazoo.protocol.states import KeeperState
 from tests.processes import eventually
 from tests.zookeeper import ZooKeeperServer
 
+from warren.common.status import Status
 from warren.config.sections import ZooKeeper
-from warren.evaluator.status import Status
 from warren.notifier import leadership
 from warren.notifier.book import Case, Change
 from warren.notifier.leadership import Election, NotLeadingError

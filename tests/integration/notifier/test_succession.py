@@ -17,7 +17,7 @@ from tests.receivers.http import HttpReceiver, Reply
 from tests.unit.notifier.scenes import Scene
 from tests.zookeeper import ZooKeeperServer
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.coordinator import Coordinator
 from warren.notifier.record import Leadership
 

@@ -25,6 +25,7 @@ from tests.integration.pipeline.hands import (
 from tests.processes import eventually
 
 from warren.cluster.requests import Requests
+from warren.common.request import Request
 from warren.config import Settings
 from warren.demo.broker import Broker
 from warren.pipeline import query
@@ -32,7 +33,6 @@ from warren.pipeline.engine import Engine
 from warren.snapshot.view import ClusterView
 from warren.storage.journal import STATE_VERSION
 from warren.storage.operator import WindowOperator
-from warren.storage.request import Request
 
 RAW, DATA = "restart-offsets", "restart-data"
 CLUSTERS = ("up", "down")

@@ -19,9 +19,9 @@ from warren.cli import status as command
 from warren.cli import status_source
 from warren.cli.main import app as warren_app
 from warren.cli.main import main
+from warren.common.status import Status
 from warren.config import Settings
 from warren.config.sections import HttpServer
-from warren.evaluator.status import Status
 from warren.httpserver.app import App
 from warren.httpserver.asgi import AsgiApp
 from warren.httpserver.guard import Guard

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from warren.cluster.requests import Requests
-from warren.storage.request import Request
+from warren.common.request import Request
 
 
 def groups(found: bytes | None) -> list[str]:

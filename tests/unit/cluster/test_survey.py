@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from warren.cluster.survey import LISTING_SHARE, Survey, Surveyor
+from warren.common.sentinels import UNKNOWN
 from warren.kafka.brokers import EARLIEST, Brokers, Limit, Offsets, UnreachableError
-from warren.storage.windows import UNKNOWN
 
 REFRESH_MS = 60_000
 TIMEOUT_S = 5.0

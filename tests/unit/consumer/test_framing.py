@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 from tests.integration.pipeline.hands import Record, commit, commit_key, group_tombstone
 
+from warren.common import frames
+from warren.common.group_records import GroupDeleted, GroupRecord
 from warren.consumer.framing import framed
 from warren.kafka import messages
 from warren.kafka.batch import RawRecords, decode
 from warren.kafka.codec import encode
-from warren.kafka.groups import GroupDeleted, GroupRecord
-from warren.storage import frames
 from warren.storage.bucket import CommitsSeen
 
 OBSERVED = 1_700_000_000_000

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.integration.pipeline.hands import commit
 
+from warren.common import frames
+from warren.common.group_filter import GroupFilter
 from warren.consumer import drain as draining
 from warren.consumer import reading
 from warren.consumer.drain import _joined
 from warren.consumer.plan import Range
 from warren.consumer.source import Hand, OffsetsSettings
 from warren.kafka.batch import Decoded, RawRecords, decode
-from warren.storage import frames
 from warren.storage.bucket import CommitsSeen
-from warren.storage.watch import GroupFilter
 
 SETTINGS = OffsetsSettings(
     "mine", {"bootstrap.servers": "nowhere"}, "offsets", False, False, 100, 1, 99, 0, GroupFilter()

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from tests.integration.pipeline.hands import commit, group_tombstone
 from tests.unit.pipeline_double import NOW, Pipeline, look, records
 
+from warren.common.sentinels import EMPTY
 from warren.consumer.reduction import Reduced, reduced
 from warren.kafka.batch import Commits as Read
 from warren.snapshot.view import ClusterView
 from warren.storage import windows as storage
-from warren.storage.windows import EMPTY, FIELDS, Windows
+from warren.storage.windows import FIELDS, Windows
 
 KEYS: Final = 2
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from warren.common.status import Status
 from warren.demo.groups import CAST, CLEAR_RISE, Actor, Plan, Protocol, creep, fall_behind, rewind, stick
 from warren.demo.topics import TOPICS, Topic, backlog, bursts
 from warren.evaluator.rules import digest, judge
-from warren.evaluator.status import Status
 from warren.storage.heads import Heads, bracket, certain, head_at, head_before, lag_at, look_into, lowest
 from warren.storage.windows import Commits, Windows, place_into
 

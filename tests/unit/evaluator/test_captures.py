@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from warren.common.sentinels import UNKNOWN
 from warren.evaluator.captures import CaptureError, Defaults, cases
 from warren.evaluator.cases import explain
-from warren.storage.windows import UNKNOWN
 
 DATA: Final = Path(__file__).parents[2] / "data" / "windows"
 CAPTURED: Final = [json.loads(line) for line in (DATA / "captured.jsonl").read_text().splitlines()]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from warren.common.status import Status
 from warren.evaluator.groups import NO_ROW, roll_up
 from warren.evaluator.rules import Rule, Verdict
-from warren.evaluator.status import Status
 
 OK, WARN, STOP, STALL, REWIND = Status.OK, Status.WARN, Status.STOP, Status.STALL, Status.REWIND
 # status, current lag, complete

@@ -9,11 +9,11 @@ from typing import Final
 
 import pytest
 
+from warren.common.sentinels import UNKNOWN
 from warren.evaluator.captures import Defaults, cases
 from warren.evaluator.cases import Case, Entry, explain
 from warren.evaluator.reasons import SENTENCES
 from warren.evaluator.rules import Rule
-from warren.storage.windows import UNKNOWN
 
 NOW_MS: Final = 1_000_000_000
 CAPTURED: Final = Path(__file__).parents[2] / "data" / "windows" / "captured.jsonl"

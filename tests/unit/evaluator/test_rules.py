@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from warren.common.sentinels import UNKNOWN
+from warren.common.status import Status
 from warren.evaluator.rules import CACHING, TREND, Digest, Rule, Verdict, digest, judge
-from warren.evaluator.status import Status
-from warren.storage.windows import UNKNOWN, Windows
+from warren.storage.windows import Windows
 
 NOW_MS = 1_000_000_999
 

@@ -9,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+from warren.common.sentinels import UNKNOWN
+from warren.common.status import Status
 from warren.evaluator.rules import digest, judge
-from warren.evaluator.status import Status
-from warren.storage.windows import UNKNOWN, Windows
+from warren.storage.windows import Windows
 
 CASES: Final[list[dict[str, Any]]] = [
     json.loads(line)

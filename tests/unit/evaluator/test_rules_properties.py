@@ -8,9 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from warren.common.sentinels import UNKNOWN
+from warren.common.status import Status
 from warren.evaluator.rules import digest, judge
-from warren.evaluator.status import Status
-from warren.storage.windows import UNKNOWN, Windows
+from warren.storage.windows import Windows
 
 INTERVALS: Final = 5
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from warren.common.sentinels import UNKNOWN
+from warren.common.status import Status
 from warren.evaluator.digest import fit
 from warren.evaluator.rules import TREND, Rule, Verdict, digest, judge
-from warren.evaluator.status import Status
-from warren.storage.windows import UNKNOWN, Windows
+from warren.storage.windows import Windows
 
 NOW_MS = 1_700_000_000_000
 INTERVALS = 10

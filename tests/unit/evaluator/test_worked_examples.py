@@ -11,10 +11,11 @@ from typing import Final
 import numpy as np
 import pytest
 
+from warren.common.sentinels import UNKNOWN
+from warren.common.status import Status
 from warren.evaluator.groups import roll_up
 from warren.evaluator.rules import Rule, Verdict, digest, judge
-from warren.evaluator.status import Status
-from warren.storage.windows import UNKNOWN, Commits, Windows, place
+from warren.storage.windows import Commits, Windows, place
 
 T: Final = 1_700_000_000_000
 MINUTE_MS: Final = 60_000

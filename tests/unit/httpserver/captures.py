@@ -12,8 +12,8 @@ from urllib.parse import unquote
 
 from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel, MemorySnapshot
 
+from warren.common.status import Status
 from warren.config import Settings, load
-from warren.evaluator.status import Status
 from warren.snapshot.model import Entry, GroupStatus, PartitionDetail, PartitionStatus, TopicPartitionHead
 
 DATA: Final = Path(__file__).parents[2] / "data" / "burrow_api"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.record import Incident, Leadership, MessageRecord, ModuleCounts
 
 T0 = 1_700_000_000_000

@@ -15,8 +15,8 @@ from tests.unit.httpserver.asgi import Answered, ask, asked
 from tests.unit.httpserver.captures import usual_snapshot
 from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel, MemorySnapshot, group_status
 
+from warren.common.status import Status
 from warren.config import Settings
-from warren.evaluator.status import Status
 from warren.httpserver import kafka
 from warren.httpserver.app import App
 from warren.httpserver.groups import GroupShape, group_shape

@@ -16,8 +16,8 @@ from tests.unit.httpserver.asgi import Answered, ask
 from tests.unit.httpserver.captures import captures, usual_snapshot
 from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel, MemorySnapshot, group_status
 
+from warren.common.status import Status
 from warren.config import Settings
-from warren.evaluator.status import Status
 from warren.httpserver import metrics
 from warren.httpserver.app import App
 from warren.httpserver.columns import Columns, GatheredColumns, columns_of

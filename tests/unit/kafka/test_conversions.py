@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 from tests.unit.kafka.strategies import Pair, everyone, raw
 
+from warren.common.group_records import (
+    ClassicGroup,
+    ConsumerMember,
+    CurrentAssignment,
+    GroupDeleted,
+    MemberDeleted,
+)
 from warren.kafka.batch import Decoded, decode
-from warren.kafka.groups import ClassicGroup, ConsumerMember, CurrentAssignment, GroupDeleted, MemberDeleted
 
 LOG = Path(__file__).parents[2] / "data" / "records" / "conversions.jsonl"
 LINES = [json.loads(line) for line in LOG.read_text().splitlines()]

@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.kafka.strategies import Pair, everyone, pairs, raw
 
-from warren.kafka import codec, messages
-from warren.kafka.batch import decode
-from warren.kafka.groups import (
+from warren.common.group_records import (
     ClassicGroup,
     ClassicMember,
     ConsumerGroup,
@@ -21,8 +19,10 @@ from warren.kafka.groups import (
     GroupDeleted,
     GroupRecord,
     MemberDeleted,
-    topic_id,
 )
+from warren.kafka import codec, messages
+from warren.kafka.batch import decode
+from warren.kafka.groups import topic_id
 
 TOPIC = bytes(range(16))
 TOPIC_NAME = "00010203-0405-0607-0809-0a0b0c0d0e0f"

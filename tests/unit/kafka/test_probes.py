@@ -18,8 +18,14 @@ from tests.unit.kafka.probes import (
 )
 from tests.unit.kafka.strategies import everyone, raw
 
+from warren.common.group_records import (
+    ClassicGroup,
+    ClassicMember,
+    ConsumerGroup,
+    GroupDeleted,
+    GroupRecord,
+)
 from warren.kafka.batch import Decoded, decode
-from warren.kafka.groups import ClassicGroup, ClassicMember, ConsumerGroup, GroupDeleted, GroupRecord
 
 PROBES = {probe.name: probe for probe in probes()}
 

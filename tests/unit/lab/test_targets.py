@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.lab import consumers, report
 from warren.lab.forward import Judge, Looks, run
 from warren.lab.plan import QUICK, Findings, LabError, carry_out, chosen

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from warren.common.status import Status
 from warren.config.modules import Notifier
-from warren.evaluator.status import Status
 from warren.notifier.book import Case
 from warren.notifier.incidents import Outcome, looked_at, vanished
 from warren.notifier.message import Message

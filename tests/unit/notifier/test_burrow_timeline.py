@@ -14,8 +14,8 @@ import msgspec
 import pytest
 from tests.unit.notifier.scenes import NOW, group
 
+from warren.common.status import Status
 from warren.config.modules import Notifier
-from warren.evaluator.status import Status
 from warren.notifier.book import Case
 from warren.notifier.incidents import looked_at
 from warren.notifier.rules import Module, Moment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.notifier.scenes import NOW, Story, module, told
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.incidents import nothing_to_do
 from warren.notifier.retries import WAITS_S, wait_ms
 from warren.notifier.rules import Moment, Told, quiet, too_soon

@@ -10,10 +10,10 @@ import pytest
 from tests.processes import eventually
 from tests.unit.notifier.scenes import Scene, Snapshot
 
+from warren.common.status import Status
 from warren.config.modules import NullNotifier
 from warren.config.sections import Spark
 from warren.config.settings import Settings
-from warren.evaluator.status import Status
 from warren.notifier.coordinator import Coordinator
 from warren.notifier.deliveries import Outlet
 from warren.notifier.message import Message

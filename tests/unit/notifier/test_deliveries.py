@@ -9,7 +9,7 @@ import pytest
 from tests.processes import eventually
 from tests.unit.notifier.scenes import NOW, group
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier import deliveries as module_under_test
 from warren.notifier.deliveries import MOST_WAITING, Deliveries, Waiting
 from warren.notifier.incidents import News

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.notifier.scenes import NOW, Story, group, group_of, module, partition, told
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.book import Case
 from warren.notifier.incidents import News, noted, nothing_to_do
 from warren.notifier.record import Incident, MessageRecord

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.unit.notifier.scenes import NOW, Story, module
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.book import PAST_COUNT, PAST_MS, BookError, Change
 from warren.notifier.incidents import News, Outcome
 from warren.notifier.ledger import Ledger

@@ -10,10 +10,10 @@ from tests.processes import eventually
 from tests.unit.notifier.scenes import Scene
 from tests.unit.notifier.test_coordinator_looks import running
 
+from warren.common.status import Status
 from warren.config import Settings
 from warren.config.modules import NullNotifier
 from warren.config.sections import Cluster, KafkaConsumer, Spark, Storage
-from warren.evaluator.status import Status
 from warren.notifier.coordinator import Coordinator
 from warren.notifier.message import Message
 

@@ -15,13 +15,13 @@ from tests.unit.pipeline_double import CONSUMER, NOW, Pipeline, look, records
 from tests.unit.snapshot.test_read_model import commit
 
 from warren.clock import LookClock, Moment
-from warren.evaluator.status import Status
+from warren.common import frames
+from warren.common.group_filter import GroupFilter
+from warren.common.status import Status
 from warren.kafka import messages
 from warren.kafka.codec import encode
 from warren.snapshot.view import ClusterView
-from warren.storage import frames
 from warren.storage.bucket import WindowSettings
-from warren.storage.watch import GroupFilter
 
 SECOND, HOUR, DAY = 1_000, 3_600_000, 86_400_000
 STEP = 10 * SECOND

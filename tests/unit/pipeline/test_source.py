@@ -12,14 +12,14 @@ import pytest
 
 from warren.cluster import framing
 from warren.cluster.source import HeadsSettings
+from warren.common import frames
+from warren.common.group_filter import GroupFilter
+from warren.common.look import LookTaken
 from warren.consumer.plan import LogEnds
 from warren.consumer.source import OffsetsPlanner, OffsetsSettings
 from warren.kafka.brokers import UnreachableError
 from warren.pipeline import source
 from warren.pipeline.source import ClusterReader, OffsetVersionError, SourceSettings, Task
-from warren.storage import frames
-from warren.storage.look import LookTaken
-from warren.storage.watch import GroupFilter
 
 
 class Topics:

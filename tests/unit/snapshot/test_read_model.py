@@ -11,13 +11,13 @@ import msgspec
 import pytest
 from tests.unit.pipeline_double import NOW, Pipeline, look, records, topic_id
 
-from warren.evaluator.status import Status
+from warren.common.request import Request
+from warren.common.status import Status
 from warren.kafka import messages
 from warren.kafka.codec import encode
 from warren.snapshot.model import Entry
 from warren.snapshot.view import ClusterView
 from warren.storage.journal import StateVersionError
-from warren.storage.request import Request
 
 HEADS = {("orders", 0): 100, ("orders", 1): 50, ("orders", 2): 7, ("clicks", 0): 10}
 

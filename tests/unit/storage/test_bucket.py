@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from warren.common import frames
+from warren.common.request import Request
+from warren.common.sentinels import EMPTY, UNKNOWN
 from warren.storage import bucket as core
-from warren.storage import frames
 from warren.storage.bucket import Bucket, CommitsSeen, Graves, HeadsSeen, WindowSettings
-from warren.storage.request import Request
-from warren.storage.windows import EMPTY, UNKNOWN
 
 SETTINGS = WindowSettings(intervals=4, min_distance_ms=0, expire_ms=100_000, refresh_ms=1_000)
 NOW = 1_000_000

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from warren.common.sentinels import EMPTY, UNKNOWN
 from warren.storage.heads import (
     LOOKS,
     Heads,
@@ -21,7 +22,6 @@ from warren.storage.heads import (
     look_into,
     lowest,
 )
-from warren.storage.windows import EMPTY, UNKNOWN
 
 REFRESH_MS = 10_000
 # (time, head) each

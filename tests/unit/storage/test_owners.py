@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warren.kafka.groups import (
-    CLASSIC,
-    CONSUMER,
+from warren.common.group_records import (
     ClassicGroup,
     ClassicMember,
     ConsumerGroup,
@@ -16,7 +14,9 @@ from warren.kafka.groups import (
     GroupRecord,
     MemberDeleted,
 )
-from warren.storage.owners import Owner, OwnerBook, read_report
+from warren.common.owner import Owner, read_report
+from warren.kafka.groups import CLASSIC, CONSUMER
+from warren.storage.owners import OwnerBook
 
 NOW = 1_700_000_000_000
 ALICE = ClassicMember("m-1", "client-1", "/10.0.0.1", {"orders": (0, 1)})

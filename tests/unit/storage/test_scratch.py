@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from warren.storage import frames
+from warren.common import frames
 from warren.storage.scratch import Scratch
 
 ROWS = pa.record_batch({"offset": pa.array(range(100))})

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from warren.common.sentinels import EMPTY, UNKNOWN
 from warren.storage.windows import (
-    EMPTY,
     FIELDS,
-    UNKNOWN,
     Commits,
     Windows,
     expired,

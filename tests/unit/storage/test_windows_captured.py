@@ -10,7 +10,8 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
-from warren.storage.windows import EMPTY, UNKNOWN, Commits, Windows, place
+from warren.common.sentinels import EMPTY, UNKNOWN
+from warren.storage.windows import Commits, Windows, place
 
 CASES: Final[list[dict[str, Any]]] = [
     json.loads(line)

@@ -10,7 +10,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warren.storage.windows import EMPTY, FIELDS, Commits, Windows, place
+from warren.common.sentinels import EMPTY
+from warren.storage.windows import FIELDS, Commits, Windows, place
 
 ROWS: Final = 3
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import warren
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.httpserver import gojson, reply
 from warren.httpserver.names import first_found, module_named
 from warren.httpserver.reply import Reply, Stream, as_json, refused

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 
 MAX_WAIT_S: Final = 60
 MAX_LIMIT: Final = 100_000

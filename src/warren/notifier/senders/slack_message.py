@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.message import Message
 from warren.snapshot.model import GroupStatus, PartitionStatus
 

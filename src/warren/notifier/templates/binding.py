@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.message import Message
 from warren.notifier.templates.go.times import TIME, ZERO, Moment, from_milliseconds
 from warren.notifier.templates.go.types import (

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from warren.common.status import Status
 from warren.config.modules import EmailNotifier, HttpNotifier
 from warren.config.problems import Problem
 from warren.config.settings import AnyNotifier, Settings
-from warren.evaluator.status import Status
 from warren.notifier.message import Kind, Message
 from warren.notifier.templates import jinja
 from warren.notifier.templates.binding import EXTRAS, SUBJECT

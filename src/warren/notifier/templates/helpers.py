@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.templates.binding import PARTITION_POINTER, PARTITIONS
 from warren.notifier.templates.go.escapes import JsonError, json_text
 from warren.notifier.templates.go.functions import BUILTINS

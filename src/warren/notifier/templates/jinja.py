@@ -19,8 +19,8 @@ from jinja2.exceptions import TemplateError as JinjaError
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from warren.common.status import Status
 from warren.config.problems import did_you_mean
-from warren.evaluator.status import Status
 from warren.notifier.message import Message
 from warren.notifier.templates import helpers
 from warren.notifier.templates.binding import GROUP, OFFSET, PARTITION

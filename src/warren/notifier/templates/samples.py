@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.message import Kind, Message
 from warren.snapshot.model import Entry, GroupStatus, PartitionStatus
 

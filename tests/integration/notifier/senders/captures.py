@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from tests.burrow_json import group_of
 
+from warren.common.status import Status
 from warren.config import Settings, load
-from warren.evaluator.status import Status
 from warren.notifier.message import Message
 from warren.snapshot.model import Entry, GroupStatus, PartitionStatus
 

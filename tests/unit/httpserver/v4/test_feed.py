@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.httpserver.memory import MemoryAnswers
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.httpserver.v4 import feed as feeds
 from warren.httpserver.v4.feed import Feed, History, News
 from warren.httpserver.v4.parameters import cursor, read_version, version

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.receivers.messages import DECIDED_MS, START_MS, message, partition
 from tests.receivers.slack import Post, fault
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.message import Message
 from warren.notifier.senders.slack_message import MOST_PARTITIONS, duration, payload
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.burrow_json import group_of
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.message import Message
 from warren.snapshot.model import Entry, GroupStatus, PartitionStatus
 

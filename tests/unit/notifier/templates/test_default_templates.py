@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from tests.unit.notifier.templates.messages import EXAMPLE, EXTRAS, zone
 
-from warren.evaluator.status import Status
+from warren.common.status import Status
 from warren.notifier.message import Message
 from warren.notifier.templates import load_template, sample
 from warren.notifier.templates.binding import EXTRAS as EXTRAS_TYPE

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import pytest
 
+from warren.common.status import Status
 from warren.config.modules import EmailNotifier, HttpNotifier, NullNotifier, SlackNotifier
 from warren.config.problems import Problem
 from warren.config.settings import AnyNotifier, Settings
-from warren.evaluator.status import Status
 from warren.notifier.templates import TemplateError, examine, load_template, sample
 
 

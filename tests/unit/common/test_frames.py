@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warren.storage import frames
+from warren.common import frames
 
 topics = st.text(min_size=1, max_size=30).filter(lambda name: name.isprintable())
 
@@ -33,7 +33,7 @@ def test_a_group_has_its_bucket_for_ever(group: str, bucket: int) -> None:
 def test_buckets_do_not_depend_on_the_process() -> None:
     # Python's own hash of a text differs from process to process
     program = (
-        "import numpy as np, pyarrow as pa; from warren.storage import frames;"
+        "import numpy as np, pyarrow as pa; from warren.common import frames;"
         "print(frames.bucket_of(pa.array(['orders', 'größe']), np.array([1, 2])).tolist(),"
         " frames.owner_bucket_of('billing'))"
     )
