@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from warren import descriptors
-from warren.config.unserved import unserved
+from warren.config.limitations import limitations
 from warren.httpserver import Server
 from warren.pipeline.engine import Engine
 
@@ -42,8 +42,8 @@ class Service:
         return self._server.urls
 
     def __enter__(self) -> Self:
-        for sentence in unserved(self._settings):
-            log.warning("not served yet", module=sentence)
+        for sentence in limitations(self._settings):
+            log.warning("not supported yet", module=sentence)
         sys.setswitchinterval(_SWITCH_S)
         descriptors.raise_limit()
         with ExitStack() as undoing:

@@ -10,9 +10,9 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from warren.cli.options import ConfigDir, ConfigFile, config_place
+from warren.cli.options import ConfigDir, ConfigFile, config_path
 from warren.config import Examination, Problem, Settings, examine
-from warren.config.unserved import unserved
+from warren.config.limitations import limitations
 from warren.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def check(
 
     [cyan]warren check --config burrow.toml --json[/cyan]
     """
-    place = config_place(config_dir, config)
+    place = config_path(config_dir, config)
     try:
         found = _with_templates(examine(place, os.environ))
     except ConfigError as error:
@@ -101,7 +101,7 @@ def _json(found: Examination, outcomes: "Sequence[Outcome]") -> str:
             "file": str(found.path),
             "ok": found.settings is not None and all(outcome.reached for outcome in outcomes),
             "problems": [asdict(problem) for problem in found.problems],
-            "not_yet": list(unserved(found.settings)) if found.settings else [],
+            "not_yet": list(limitations(found.settings)) if found.settings else [],
             "connections": tries,
         },
         indent=2,
@@ -120,7 +120,7 @@ def _show(found: Examination, outcomes: "Sequence[Outcome]") -> None:
         console.print(head)
         body = f"{problem.what}; {problem.remedy}" if problem.remedy else problem.what
         console.print(Text("    " + body.replace("\n", "\n    ")))
-    for sentence in unserved(found.settings) if found.settings else ():
+    for sentence in limitations(found.settings) if found.settings else ():
         console.print(Text("! not yet  ", style="bold yellow").append(sentence, style="not bold default"))
     for outcome in outcomes:
         sign, colour = ("✓", "green") if outcome.reached else ("✗", "red")

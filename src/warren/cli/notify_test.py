@@ -18,7 +18,7 @@ from rich.text import Text
 
 from warren import secrecy
 from warren.cli.colours import coloured
-from warren.cli.options import ConfigDir, ConfigFile, config_place
+from warren.cli.options import ConfigDir, ConfigFile, config_path
 from warren.clock import now_ms
 from warren.common.status import Status
 from warren.config import Settings, load
@@ -68,7 +68,7 @@ def notify_test(
 
     [cyan]warren notify-test mail --kind close --dry-run[/cyan]
     """
-    settings = load(config_place(config_dir, config), os.environ)
+    settings = load(config_path(config_dir, config), os.environ)
     module = _module(settings, name)
     told: Kind = kind or ("close" if status == "OK" else "open")
     _check_templates(settings, name)

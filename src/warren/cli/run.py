@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 
 from warren import logs, pidfile
-from warren.cli.options import ConfigDir, ConfigFile, config_place
+from warren.cli.options import ConfigDir, ConfigFile, config_path
 from warren.cli.signals import stop_asked
 from warren.config import load
 from warren.errors import WarrenError
@@ -40,7 +40,7 @@ def run(*, config_dir: ConfigDir = None, config: ConfigFile = None) -> None:
 
     [cyan]BURROW_LOGGING_LEVEL=debug warren run[/cyan]  with burrow.toml in the working directory
     """
-    settings = load(config_place(config_dir, config), os.environ)
+    settings = load(config_path(config_dir, config), os.environ)
     logs.begin(settings, logs.utc())
     asked = stop_asked()
     held = Path(settings.general.pidfile) if settings.general.pidfile else None

@@ -1,6 +1,6 @@
 """Burrow's configuration as typed, frozen settings: TOML, YAML or JSON, and the environment over it."""
 
-from warren.config.loading import Examination, examine, load
+from warren.config.loader import Examination, examine, load
 from warren.config.problems import Problem
 from warren.config.settings import AnyConsumer, AnyNotifier, AnySink, Settings
 

@@ -1,4 +1,4 @@
-"""What types cannot see: names of other sections, files, and modules that contradict each other."""
+"""Checks beyond types: references between sections, files, and modules that contradict each other."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,20 +7,20 @@ from warren.config.kinds import ReadsFile, Section
 from warren.config.problems import nearest
 from warren.config.sections import HttpServer, KafkaConsumer, Tls
 from warren.config.settings import SINGLE, located
-from warren.config.tree import Place, Tree, dotted, fields, likely_model, reference
+from warren.config.tree import ModuleId, Tree, dotted, fields, likely_model, reference
 
-# (section,) or (section, name): the module, for those that are right in themselves
-Modules = Mapping[Place, Section]
+# (section,) or (section, name): the module, for those that are valid by themselves
+Modules = Mapping[ModuleId, Section]
 
 
 def resolve_references(tree: Tree) -> None:
-    """Every name of another section is there; one that differs only by case is put right."""
-    for place, keys in tree.modules.items():
-        model = likely_model(place[0], keys)
+    """Every referenced section exists; a reference that differs only by case is corrected."""
+    for module_id, keys in tree.modules.items():
+        model = likely_model(module_id[0], keys)
         for key, info in fields(model).items() if model else ():
             target = reference(info)
             if target is not None and isinstance(keys.get(key), str) and keys[key]:
-                _resolve(tree, (*place, key), keys, target.section)
+                _resolve(tree, (*module_id, key), keys, target.section)
 
 
 def _resolve(tree: Tree, path: tuple[str, ...], keys: dict[str, Any], section: str) -> None:
@@ -50,9 +50,9 @@ def _resolve(tree: Tree, path: tuple[str, ...], keys: dict[str, Any], section: s
 
 
 def find_files(tree: Tree) -> None:
-    """Every file that a key names is there."""
-    for place, keys in tree.modules.items():
-        model = likely_model(place[0], keys)
+    """Every file that a key names exists."""
+    for module_id, keys in tree.modules.items():
+        model = likely_model(module_id[0], keys)
         for key, info in fields(model).items() if model else ():
             mark = next((mark for mark in info.metadata if isinstance(mark, ReadsFile)), None)
             value = keys.get(key)
@@ -60,16 +60,18 @@ def find_files(tree: Tree) -> None:
                 continue
             path = located(value, tree.document.path)
             if path.is_dir():
-                tree.add("error", (*place, key), f'"{value}" is a directory', "name a file")
+                tree.add("error", (*module_id, key), f'"{value}" is a directory', "name a file")
             elif not path.exists():
                 beside = tree.document.path.parent.resolve()
                 looked = "" if path.is_absolute() else f" in the working directory nor in {beside}"
                 what = f'there is no file "{value}"'
-                tree.add("error", (*place, key), what + (f", neither{looked}" if looked else ""), mark.remedy)
+                tree.add(
+                    "error", (*module_id, key), what + (f", neither{looked}" if looked else ""), mark.remedy
+                )
 
 
-def whole(tree: Tree, modules: Modules) -> None:
-    """What only shows when one looks at all sections together."""
+def check_sections(tree: Tree, modules: Modules) -> None:
+    """Checks over all sections together."""
     for section in sorted(SINGLE):
         names = tree.names(section)
         for name in names[1:]:
@@ -86,42 +88,44 @@ def _clusters(tree: Tree) -> None:
         tree.add(
             "warning",
             ("cluster",),
-            "there is no cluster, so there is nothing to watch",
+            "there is no cluster, so there is nothing to monitor",
             "add [cluster.NAME] and [consumer.NAME]",
         )
     watched = [keys.get("cluster") for _, keys in tree.named("consumer")]
     # a consumer with a wrong or missing cluster is reported already, and may be the one
     for name in clusters if all(one in clusters for one in watched) else ():
         if name not in watched:
-            what = "no consumer section belongs to this cluster, so none of its groups is seen"
+            what = "no consumer section belongs to this cluster, so none of its groups is monitored"
             tree.add("warning", ("cluster", name), what, f'add a [consumer.NAME] with cluster = "{name}"')
 
 
 def _consumers(tree: Tree, modules: Modules) -> None:
     seen: dict[tuple[str, str, frozenset[str]], str] = {}
-    for place, module in modules.items():
+    for module_id, module in modules.items():
         if not isinstance(module, KafkaConsumer):
             continue
         if module.backfill_earliest and not module.start_latest:
             what = "backfill-earliest has no effect without start-latest"
-            tree.add("warning", (*place, "backfill-earliest"), what, "set start-latest = true, or remove it")
+            tree.add(
+                "warning", (*module_id, "backfill-earliest"), what, "set start-latest = true, or remove it"
+            )
         same = (module.cluster, module.offsets_topic, frozenset(module.servers))
         if same in seen:
             what = f"this reads the same topic as [{dotted(('consumer', seen[same]))}]"
-            tree.add("warning", place, what, "remove one of them")
-        seen.setdefault(same, place[1])
+            tree.add("warning", module_id, what, "remove one of them")
+        seen.setdefault(same, module_id[1])
 
 
 def _listeners(tree: Tree, modules: Modules) -> None:
     taken: dict[str, str] = {}
-    for place, module in modules.items():
+    for module_id, module in modules.items():
         if not isinstance(module, HttpServer):
             continue
         if module.address in taken and module.port != 0:
             what = f'[{dotted(("httpserver", taken[module.address]))}] listens on "{module.address}" too'
-            tree.add("error", (*place, "address"), what, "give each listener an address of its own")
-        taken.setdefault(module.address, place[1])
+            tree.add("error", (*module_id, "address"), what, "give each listener an address of its own")
+        taken.setdefault(module.address, module_id[1])
         tls = modules.get(("tls", module.tls))
         if isinstance(tls, Tls) and not tls.certfile:
-            what = f"[{dotted(('tls', module.tls))}] has no certificate to show"
-            tree.add("error", (*place, "tls"), what, "a listener needs certfile and keyfile there")
+            what = f"[{dotted(('tls', module.tls))}] has no certificate"
+            tree.add("error", (*module_id, "tls"), what, "a listener needs certfile and keyfile there")

@@ -10,9 +10,9 @@ from warren.config.problems import Problem, did_you_mean
 from warren.config.settings import DEFAULT_NAME, NAMED, PLAIN
 from warren.config.tree import OLD_NAMES, Tree, all_fields
 
-# sections that exist without being written, so that a variable can reach their one module
+# sections that exist without being in the file, so that a variable can set keys of their one module
 IMPLIED: Final = ("httpserver", "storage", "evaluator")
-# what Kubernetes sets in every container for a service that is called like the prefix
+# what Kubernetes sets in every container for a service that has the prefix as its name
 _KUBERNETES: Final = re.compile(
     r"(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)"
 )
@@ -24,7 +24,7 @@ def variable(*parts: str) -> str:
 
 
 def apply(tree: Tree, environ: Mapping[str, str]) -> None:
-    """Lets the variables win over the file; those that mean nothing are reported."""
+    """Applies the variables over the file; unknown ones are reported."""
     prefix = str(tree.modules.get(("general",), {}).get("env-var-prefix", "burrow"))
     paths = _paths(tree, prefix)
     for name, value in sorted(environ.items()):
@@ -39,37 +39,37 @@ def apply(tree: Tree, environ: Mapping[str, str]) -> None:
 def _paths(tree: Tree, prefix: str) -> dict[str, list[tuple[str, ...]]]:
     """Variable: the paths that it sets (two names that differ in - and _ share one)."""
     paths: dict[str, list[tuple[str, ...]]] = {}
-    places: list[tuple[str, ...]] = [(section,) for section in PLAIN]
+    module_ids: list[tuple[str, ...]] = [(section,) for section in PLAIN]
     for section in NAMED:
         names = tree.names(section) or ((DEFAULT_NAME,) if section in IMPLIED else ())
-        places += [(section, name) for name in names]
-    for place in places:
-        known = all_fields(place[0])
+        module_ids += [(section, name) for name in names]
+    for module_id in module_ids:
+        known = all_fields(module_id[0])
         old = [old for old, new in OLD_NAMES.items() if new in known]
         for key in (*known, *old):
-            if (*place, key) != ("general", "env-var-prefix"):
-                paths.setdefault(variable(prefix, *place, key), []).append((*place, key))
-        for key, value in tree.modules.get(place, {}).items():
+            if (*module_id, key) != ("general", "env-var-prefix"):
+                paths.setdefault(variable(prefix, *module_id, key), []).append((*module_id, key))
+        for key, value in tree.modules.get(module_id, {}).items():
             if key in known and isinstance(value, dict):
                 for inner in value:
-                    paths.setdefault(variable(prefix, *place, key, str(inner)), []).append(
-                        (*place, key, str(inner))
+                    paths.setdefault(variable(prefix, *module_id, key, str(inner)), []).append(
+                        (*module_id, key, str(inner))
                     )
     return paths
 
 
 def _set(tree: Tree, path: tuple[str, ...], name: str, value: str) -> None:
-    place = path[:1] if path[0] in PLAIN else path[:2]
-    key, *inner = path[len(place) :]
-    keys = tree.modules.setdefault(place, {})
+    module_id = path[:1] if path[0] in PLAIN else path[:2]
+    key, *inner = path[len(module_id) :]
+    keys = tree.modules.setdefault(module_id, {})
     if inner:
-        # another variable may have replaced the table by something that is none
+        # another variable may have replaced the table by another type
         if isinstance(keys.get(key), dict):
             keys[key] = {**keys[key], inner[0]: value}
     else:
         key = OLD_NAMES.get(key, key)
         keys[key] = _structured(value)
-    tree.origins[(*place, key)] = name
+    tree.origins[(*module_id, key)] = name
 
 
 def _structured(value: str) -> object:
@@ -89,5 +89,5 @@ def _unknown(tree: Tree, prefix: str, name: str, paths: Mapping[str, Any]) -> No
         what, remedy = "the prefix cannot come from a variable", "set general.env-var-prefix in the file"
     else:
         what = f"this variable begins with {shown(variable(prefix))} but names no key"
-        remedy = did_you_mean(name, paths, "variables reach only modules that are in the file")
+        remedy = did_you_mean(name, paths, "variables apply only to modules that are in the file")
     tree.problems.append(Problem("warning", name, what, remedy))

@@ -18,7 +18,7 @@ FILE_NAMES: Final = ("burrow.toml", "burrow.yaml", "burrow.yml", "burrow.json")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A parsed file: its tree as written, and where its keys stand."""
+    """A parsed file: its tree as written, and the lines of its keys."""
 
     path: Path
     tree: Mapping[str, Any]
@@ -26,19 +26,23 @@ class Document:
     lines: Mapping[tuple[str, ...], int]
 
 
-def find(place: Path) -> Path:
-    """The configuration file: the place itself, or the one file with a known name in that directory."""
-    if place.is_file():
-        return place
-    if not place.exists():
-        raise ConfigError([f"{place} does not exist; give a configuration file or the directory it is in"])
-    found = [place / name for name in FILE_NAMES if (place / name).is_file()]
+def find(location: Path) -> Path:
+    """The configuration file: the path itself, or the one file with a known name in that directory."""
+    if location.is_file():
+        return location
+    if not location.exists():
+        raise ConfigError([f"{location} does not exist; give a configuration file or the directory it is in"])
+    found = [location / name for name in FILE_NAMES if (location / name).is_file()]
     if not found:
         names = ", ".join(FILE_NAMES)
-        raise ConfigError([f"no configuration in {place.resolve()}; put one of {names} there or name a file"])
+        raise ConfigError(
+            [f"no configuration in {location.resolve()}; put one of {names} there or name a file"]
+        )
     if len(found) > 1:
         names = " and ".join(path.name for path in found)
-        raise ConfigError([f"{place.resolve()} holds {names}; keep one of them or name the file to use"])
+        raise ConfigError(
+            [f"{location.resolve()} contains {names}; keep one of them or name the file to use"]
+        )
     return found[0]
 
 
@@ -47,7 +51,7 @@ def read(path: Path) -> Document:
     parse = _PARSERS.get(path.suffix.lower())
     if parse is None:
         raise ConfigError(
-            [f"{path} is no kind of file we know; its name must end in .toml, .yaml, .yml or .json"]
+            [f"{path} is not a supported file type; its name must end in .toml, .yaml, .yml or .json"]
         )
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -58,46 +62,46 @@ def read(path: Path) -> Document:
     tree, lines = parse(text, path)
     if not isinstance(tree, dict):
         raise ConfigError(
-            [f"{path} holds no sections; write sections such as [cluster.local] with keys in them"]
+            [f"{path} has no sections; write sections such as [cluster.local] with keys in them"]
         )
     return Document(path, tree, lines)
 
 
 def _unreadable(path: Path, text: str, mark: tuple[int, int], reason: str) -> ConfigError:
-    """The place as (line, column) from 1, the line itself, and what to do."""
+    """The error with the position (line, column) from 1, the line itself, and what to do."""
     line, column = mark
     lines = text.splitlines()
     shown = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-    quoted = f": {shown}" if 0 < len(shown) <= 100 else ""  # a file in one line says nothing
+    quoted = f": {shown}" if 0 < len(shown) <= 100 else ""  # a file in one line is too long to quote
     kind = "YAML" if path.suffix.lower() in {".yaml", ".yml"} else path.suffix[1:].upper()
-    place = f"{path}, line {line}, column {column}{quoted}"
-    return ConfigError([f"{place}: {reason}; correct this line so that it is valid {kind}"])
+    location = f"{path}, line {line}, column {column}{quoted}"
+    return ConfigError([f"{location}: {reason}; correct this line so that it is valid {kind}"])
 
 
-# what tomllib says: what a person should look for
+# message of tomllib: what a person should look for
 _TOML_HINTS: Final = (
-    (r"Invalid value", "this is not a value, text must stand in quotes"),
-    (r"Expected newline or end of document after a statement", "something stands after the end of the value"),
-    (r"Cannot declare (.*) twice", "this section stands in the file twice"),
-    (r"Cannot overwrite a value", "this key stands in the section twice"),
-    (r"Expected '=' after a key", "this is no key = value"),
-    (r"Unescaped '\\'", "a backslash stands in double quotes, put the text in single quotes"),
+    (r"Invalid value", "this is not a value, text must be in quotes"),
+    (r"Expected newline or end of document after a statement", "there is text after the end of the value"),
+    (r"Cannot declare (.*) twice", "this section is in the file twice"),
+    (r"Cannot overwrite a value", "this key is in the section twice"),
+    (r"Expected '=' after a key", "this is not key = value"),
+    (r"Unescaped '\\'", "there is a backslash in double quotes, put the text in single quotes"),
 )
 _JSON_HINTS: Final = (
-    (r"Expecting property name", "a key in double quotes is expected, perhaps a comma is one too many"),
+    (r"Expecting property name", "a key in double quotes is expected, perhaps there is a trailing comma"),
     (r"Expecting ',' delimiter", "a comma or a closing bracket is missing before this"),
-    (r"Expecting value", "a value is expected here, text must stand in double quotes"),
-    (r"Extra data", "something stands after the end"),
+    (r"Expecting value", "a value is expected here, text must be in double quotes"),
+    (r"Extra data", "there is text after the end"),
 )
 _YAML_HINTS: Final = (
-    (r"expected <block end>", "the indentation does not fit the lines above"),
-    (r"mapping values are not allowed here", "the indentation does not fit the lines above"),
-    (r"found character '\\t'", "a tab stands here, indent with blanks"),
+    (r"expected <block end>", "the indentation does not match the lines above"),
+    (r"mapping values are not allowed here", "the indentation does not match the lines above"),
+    (r"found character '\\t'", "there is a tab here, indent with spaces"),
 )
 
 
 def _hint(hints: tuple[tuple[str, str], ...], reason: str) -> str:
-    """The parser's words, or better ones where we have them."""
+    """The parser's message, or a better one where there is one."""
     return next((hint for pattern, hint in hints if re.match(pattern, reason)), reason)
 
 
@@ -117,7 +121,7 @@ def _toml(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
             and found[2]
             and "=" not in text.splitlines()[line - 1][: column - 1]
         ):
-            hint = "this is no key = value"
+            hint = "this is not key = value"
         raise _unreadable(path, text, (line, column), hint) from None
 
 
@@ -128,7 +132,7 @@ _KEY: Final = re.compile(
 
 
 def _toml_lines(text: str) -> Mapping[tuple[str, ...], int]:
-    """Where headers and keys stand; a line inside a long value may be taken for a key, which does no harm."""
+    """Lines of headers and keys; a line inside a long value may be mistaken for a key, which is harmless."""
     found: list[tuple[tuple[str, ...], int]] = []
     section: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
@@ -163,7 +167,7 @@ def _json(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
         names = [name for name, _ in pairs]
         for name in names:
             if names.count(name) > 1:
-                raise ConfigError([f'{path}: "{name}" stands in the same object twice; keep one of them'])
+                raise ConfigError([f'{path}: "{name}" is in the same object twice; keep one of them'])
         return dict(pairs)
 
     try:
@@ -183,7 +187,7 @@ def _yaml(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
             line = key.start_mark.line + 1
             if here in lines:
                 raise ConfigError(
-                    [f"{path}, line {line}: {'.'.join(here)} stands in the file twice; keep one of them"]
+                    [f"{path}, line {line}: {'.'.join(here)} is in the file twice; keep one of them"]
                 )
             lines[here] = line
             walk(value, here)
@@ -201,7 +205,7 @@ def _yaml(text: str, path: Path) -> tuple[Any, Mapping[tuple[str, ...], int]]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        reason = _hint(_YAML_HINTS, error.problem or "not understood")
+        reason = _hint(_YAML_HINTS, error.problem or "syntax error")
         raise _unreadable(path, text, (line, column), reason) from None
     except yaml.YAMLError as error:
         raise _unreadable(path, text, (1, 1), str(error)) from None

@@ -1,4 +1,4 @@
-"""The kinds of values that a configuration holds, each with a message that says what would be right."""
+"""The types of values in a configuration, each with an error message that says what to write."""
 
 import re
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _ZNODE_PATH: Final = re.compile(r"/|(?:/[^/\s]+)+")
 
 
 def kebab(name: str) -> str:
-    """`client_id` in Python is `client-id` in the file; `from_` keeps clear of Python's own word."""
+    """`client_id` in Python is `client-id` in the file; `from_` avoids Python's keyword."""
     return name.rstrip("_").replace("_", "-")
 
 
@@ -55,19 +55,19 @@ class ReadsFile:
 
 
 def wrong(what: str, remedy: str) -> PydanticCustomError:
-    """A mistake in words of our own."""
+    """A validation error with Warren's own message."""
     return PydanticCustomError("warren", "{what}; {remedy}", {"what": what, "remedy": remedy})
 
 
 def host_port_fault(text: str, example_port: int, *, blank_host: bool = False) -> tuple[str, str] | None:
-    """What is wrong with `host:port` and what would be right; None when it is fine."""
+    """What is wrong with `host:port` and what to write; None when it is valid."""
     if "://" in text:
         bare = text.split("://", 1)[1].rpartition("@")[2].rstrip("/")
         return f"{shown(text)} has a scheme in front", f'write only host and port: "{bare}"'
     host, colon, port = text.rpartition(":")
     if not colon or (":" in host and not _IPV6.fullmatch(host)):
         return _no_port(text, example_port, blank_host=blank_host)
-    least = 0 if blank_host else 1  # a listener may ask for any free port
+    least = 0 if blank_host else 1  # port 0 of a listener: any free one
     if not re.fullmatch(r"[0-9]{1,5}", port) or not least <= int(port) <= 65535:
         return (
             f'"{text}" has no valid port',
@@ -89,7 +89,7 @@ def _no_port(text: str, example_port: int, *, blank_host: bool) -> tuple[str, st
 
 
 def split_list(value: object) -> object:
-    """Text is a list too: parted by commas or blanks, as in an environment variable."""
+    """Text is a list too: separated by commas or blanks, as in an environment variable."""
     if isinstance(value, str):
         return tuple(part for part in re.split(r"[\s,]+", value) if part)
     return value
@@ -115,7 +115,7 @@ def _servers(example_port: int) -> Callable[[object], object]:
 
 
 def shown(value: object) -> str:
-    """A value as a person would write it in the file; tables, which may hold anything, only as what they are."""
+    """A value as it is written in the file; a table, which may contain secrets, only as "a table"."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -148,7 +148,7 @@ def _pattern(value: object) -> object:
 
 def _no_bool(kind: str) -> BeforeValidator:
     def check(value: object) -> object:
-        # Python takes true for 1
+        # Python accepts true as 1
         if isinstance(value, bool):
             raise PydanticCustomError(kind, "a boolean is not a number")
         return value
@@ -166,21 +166,21 @@ def _znode_path(value: object) -> object:
 
 
 def _url(value: object) -> object:
-    # a template may stand anywhere in it, so only its beginning is looked at
+    # a template may be anywhere in it, so only its beginning is checked
     if (
         isinstance(value, str)
         and value != ""
         and not re.match(r"https?://[^/\s]", value)
         and "{{" not in value[:8]
     ):
-        raise wrong(f"{shown(value)} is not a web address", "write one that begins with http:// or https://")
+        raise wrong(f"{shown(value)} is not a URL", "write one that begins with http:// or https://")
     return value
 
 
 def _no_login(value: object) -> object:
     if isinstance(value, str) and secrecy.without_login(value) != value:
         raise wrong(
-            f"{shown(value)} holds a login", "put it into username and password, where it stays secret"
+            f"{shown(value)} contains a login", "put it into username and password, where it stays secret"
         )
     return value
 
@@ -208,7 +208,7 @@ ZooKeeperServers = Annotated[tuple[str, ...], BeforeValidator(_servers(2181))]
 Address = Annotated[str, BeforeValidator(_address)]
 ZnodePath = Annotated[str, BeforeValidator(_znode_path)]
 Url = Annotated[str, BeforeValidator(_url)]
-# a sink's address shows in the log and in the API
+# a sink's URL appears in the log and in the API
 BareUrl = Annotated[Url, BeforeValidator(_no_login)]
 BareUrls = Annotated[tuple[BareUrl, ...], BeforeValidator(split_list)]
 Regex = Annotated[Pattern | None, BeforeValidator(_pattern), PlainSerializer(lambda p: p.source if p else "")]
@@ -216,7 +216,7 @@ Secret = SecretStr
 NoSecret: Final = SecretStr("")
 Upper = BeforeValidator(_upper)
 Lower = BeforeValidator(_lower)
-# keys are case-insensitive, and Burrow's templates see them in lower case
+# keys are case-insensitive, and Burrow's templates get them in lower case
 LowerKeys = BeforeValidator(_lower_keys)
 TemplateFile = Annotated[
     str, ReadsFile("correct the path, or leave the key out to send Warren's own message")

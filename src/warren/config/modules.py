@@ -1,4 +1,4 @@
-"""Notifiers and sinks as types: the doors by which verdicts leave."""
+"""Notifiers and sinks as types: the outputs of Warren."""
 
 from typing import Annotated, Literal, Self
 
@@ -32,52 +32,51 @@ Method = Annotated[Literal["GET", "POST", "PUT", "PATCH", "DELETE"], Upper]
 
 
 class Notifier(GroupLists):
-    """What all notifiers have in common."""
+    """Common to all notifiers."""
 
     cluster: Annotated[str, RefersTo("cluster")] = Field(
-        default="", description="name of the [cluster.N] section whose groups it tells of; empty: every one"
+        default="",
+        description="name of the [cluster.N] section whose groups it notifies about; empty: every cluster",
     )
-    interval: Positive = Field(default=60, description="seconds between looks at every group")
+    interval: Positive = Field(default=60, description="seconds between evaluations of every group")
     send_interval: Positive | None = Field(
         default=None, description="seconds between messages about a group; unset: interval"
     )
     send_once: bool = Field(default=False, description="only the first message of an incident, no repeats")
     threshold: Annotated[Whole, Field(ge=0, le=6)] = Field(
-        default=2, description="least status to notify of: 2 WARN, 3 ERR"
+        default=2, description="lowest status to notify about: 2 WARN, 3 ERR"
     )
     extras: Annotated[dict[str, str], LowerKeys] = Field(
         default_factory=dict,
         description="values for the templates; their names are lower-cased, as in Burrow",
     )
-    send_close: bool = Field(default=False, description="also say when the group is OK again")
+    send_close: bool = Field(default=False, description="also send a message when the group is OK again")
     template_open: TemplateFile = Field(
         default="", description="file of the message's template; empty: Warren's own"
     )
     template_close: TemplateFile = Field(default="", description="the same for the close message")
-    topic_denylist: Regex = Field(
-        default=None, description="beyond Burrow: topics that do not count for this module"
-    )
+    topic_denylist: Regex = Field(default=None, description="Warren only: topics that this module ignores")
     minimum_complete: Share = Field(
-        default=0.0, description="beyond Burrow: least share of complete windows to notify"
+        default=0.0, description="Warren only: minimum share of complete windows to notify"
     )
-    on_change: bool = Field(default=False, description="beyond Burrow: only when the status changes")
+    on_change: bool = Field(default=False, description="Warren only: only when the status changes")
     quiet_start: Natural = Field(
-        default=0, description="beyond Burrow: seconds of silence after start, while windows fill"
+        default=0, description="Warren only: seconds without messages after start, while windows fill"
     )
 
     cluster_incidents: bool = Field(
-        default=False, description="beyond Burrow: also tell when a whole cluster cannot be seen"
+        default=False, description="Warren only: also notify when a whole cluster is unreachable"
     )
     cluster_incident_after: Positive = Field(
-        default=120, description="beyond Burrow: seconds that a cluster cannot be seen before that is told"
+        default=120, description="Warren only: seconds that a cluster is unreachable before that is notified"
     )
 
-    def tells_of_cluster(self, cluster: str) -> bool:
-        """Whether the module wants to hear that this cluster cannot be seen."""
+    def covers_cluster(self, cluster: str) -> bool:
+        """Whether the module notifies about the cluster itself."""
         return self.cluster_incidents and self.cluster in {"", cluster}
 
-    def tells_of(self, cluster: str, group: str) -> bool:
-        """Whether the module cares about this group of this cluster."""
+    def covers(self, cluster: str, group: str) -> bool:
+        """Whether the module notifies about this group."""
         return self.cluster in {"", cluster} and self.accepts(group)
 
     @property
@@ -92,11 +91,11 @@ class HttpNotifier(Notifier):
     class_name: Literal["http"] = Field(default="http", description="an HTTP request")
     url_open: Url = Field(
         min_length=1,
-        description="address to send to; a template",
+        description="URL to send to; a template",
         examples=["https://hooks.example.com/burrow"],
     )
     method_open: Method = Field(default="POST", description="HTTP method")
-    url_close: Url = Field(default="", description="address for the close message; a template")
+    url_close: Url = Field(default="", description="URL for the close message; a template")
     method_close: Method = Field(default="POST", description="HTTP method of the close message")
     username: str = Field(default="", description="user (basic authentication)")
     password: Secret = Field(default=NoSecret, description="password of that user")
@@ -108,11 +107,9 @@ class HttpNotifier(Notifier):
     noverify: bool = Field(default=False, description="do not check the server's certificate")
 
     @model_validator(mode="after")
-    def _close_goes_somewhere(self) -> Self:
+    def _close_needs_url(self) -> Self:
         if self.send_close and not self.url_close:
-            raise wrong(
-                "send-close is set without url-close", "add url-close, the address for the close message"
-            )
+            raise wrong("send-close is set without url-close", "add url-close, the URL for the close message")
         return self
 
 
@@ -123,7 +120,7 @@ class EmailNotifier(Notifier):
     server: str = Field(min_length=1, description="mail server's host name", examples=["mail.example.com"])
     port: Port = Field(default=25, description="mail server's port")
     from_: str = Field(min_length=1, description="sender", examples=["burrow@example.com"])
-    to: str = Field(min_length=1, description="recipients, parted by commas", examples=["ops@example.com"])
+    to: str = Field(min_length=1, description="recipients, separated by commas", examples=["ops@example.com"])
     auth_type: Annotated[Literal["", "none", "plain", "login", "crammd5"], Lower] = Field(
         default="", description="how to log in; empty: not at all"
     )
@@ -131,10 +128,10 @@ class EmailNotifier(Notifier):
     password: Secret = Field(default=NoSecret, description="password of that user")
     tls: Annotated[Literal["auto", "none", "starttls", "tls"], Lower] = Field(
         default="auto",
-        description="beyond Burrow: starttls or tls: not without; none: never; auto: tls on port 465, "
+        description="Warren only: starttls or tls: required; none: never; auto: tls on port 465, "
         "else starttls when the server offers it",
     )
-    timeout: Positive = Field(default=10, description="beyond Burrow: seconds that sending may take")
+    timeout: Positive = Field(default=10, description="Warren only: seconds that sending may take")
     extra_ca: InputFile = Field(default="", description="certificates (PEM) to trust besides the system's")
     noverify: bool = Field(default=False, description="do not check the server's certificate")
 
@@ -152,14 +149,14 @@ class SlackNotifier(Notifier):
     """[notifier.N] with class-name "slack"."""
 
     class_name: Literal["slack"] = Field(default="slack", description="a message in Slack")
-    webhook_url: Secret = Field(default=NoSecret, description="address of an incoming webhook")
+    webhook_url: Secret = Field(default=NoSecret, description="URL of an incoming webhook")
     token: Secret = Field(default=NoSecret, description="token of a bot, instead of a webhook")
     channel: str = Field(default="", description="channel for the bot")
-    api_url: Url = Field(default="https://slack.com/api", description="address of Slack's API, for the bot")
+    api_url: Url = Field(default="https://slack.com/api", description="URL of Slack's API, for the bot")
     timeout: Positive = Field(default=5, description="seconds that a request may take")
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _one_credential(self) -> Self:
         webhook, token = self.webhook_url.get_secret_value(), self.token.get_secret_value()
         if bool(webhook) == bool(token):
             what = "both webhook-url and token are set" if webhook else "neither webhook-url nor token is set"
@@ -172,11 +169,11 @@ class SlackNotifier(Notifier):
 class NullNotifier(Notifier):
     """[notifier.N] with class-name "null": nothing is sent."""
 
-    class_name: Literal["null"] = Field(default="null", description="nothing: for trying out")
+    class_name: Literal["null"] = Field(default="null", description="nothing, for tests")
 
 
 class Sink(Section):
-    """What all sinks have in common."""
+    """Common to all sinks."""
 
     interval: Positive = Field(default=10, description="seconds between writes")
 
@@ -200,7 +197,9 @@ class ElasticsearchSink(Sink):
         description="servers", examples=[["http://localhost:9200"]]
     )
     index: str = Field(
-        default="burrow-%Y.%m.%d", min_length=1, description="index name, with strftime's letters for the day"
+        default="burrow-%Y.%m.%d",
+        min_length=1,
+        description="index name, with strftime directives for the date",
     )
     username: str = Field(default="", description="user; empty: none")
     password: Secret = Field(default=NoSecret, description="password of that user")

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in words a person can act on."""
+"""Problems of a configuration, with messages that a person can act on."""
 
 import difflib
 from collections.abc import Iterable
@@ -8,9 +8,9 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing to mend: where, what, and what would be right."""
+    """One problem: where, what, and how to fix it."""
 
-    # an error stops the start, a warning does not
+    # an error prevents the start, a warning does not
     severity: Literal["error", "warning"]
     # dotted, for example storage.default.intervals; the environment variable's name when it comes from there
     key: str
@@ -20,11 +20,11 @@ class Problem:
     line: int | None = None
 
     def __str__(self) -> str:
-        place = f"line {self.line}: " if self.line is not None else ""
+        prefix = f"line {self.line}: " if self.line is not None else ""
         return (
-            f"{place}{self.key}: {self.what}; {self.remedy}"
+            f"{prefix}{self.key}: {self.what}; {self.remedy}"
             if self.key
-            else f"{place}{self.what}; {self.remedy}"
+            else f"{prefix}{self.what}; {self.remedy}"
         )
 
 

@@ -1,4 +1,4 @@
-"""The tables of docs/configuration.md, made from the types so that they cannot lie."""
+"""The tables of docs/configuration.md, generated from the types so that they stay correct."""
 
 import sys
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def reference() -> str:
 
 
 def page_with_tables(page: str) -> str:
-    """The page with its tables made anew."""
+    """The page with its tables generated again."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{reference()}\n{END}{after}"
@@ -99,14 +99,14 @@ def _default(info: FieldInfo) -> str:
 
 
 def _meaning(info: FieldInfo) -> str:
-    choice = [word for word in _words(info.annotation) if word]
-    words = f" ({', '.join(f'`{word}`' for word in choice)})" if len(choice) > 1 else ""
+    choice = [value for value in _choices(info.annotation) if value]
+    choices = f" ({', '.join(f'`{value}`' for value in choice)})" if len(choice) > 1 else ""
     secret = "; secret" if _is_secret(info.annotation) else ""
-    return f"{info.description}{words}{secret}".replace("|", "\\|")
+    return f"{info.description}{choices}{secret}".replace("|", "\\|")
 
 
-def _words(annotation: object) -> tuple[str, ...]:
-    return tuple(word for word in get_args(annotation) if isinstance(word, str))
+def _choices(annotation: object) -> tuple[str, ...]:
+    return tuple(value for value in get_args(annotation) if isinstance(value, str))
 
 
 def _is_secret(annotation: object) -> bool:

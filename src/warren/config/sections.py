@@ -35,14 +35,14 @@ class General(Section):
         default="burrow.pid", description="file that holds the process id while Warren runs; empty: none"
     )
     stdout_logfile: str = Field(
-        default="", description="file that takes standard output and standard error; empty: they stay"
+        default="", description="file that standard output and standard error are redirected to; empty: none"
     )
     access_control_allow_origin: str = Field(
         default="", description="value of that header on every answer; empty: no header"
     )
     public_url: BareUrl = Field(
         default="",
-        description="beyond Burrow: address under which people reach this Warren, for links in messages; "
+        description="Warren only: URL of this Warren for links in messages; "
         "empty: the first listener under this host's name",
     )
     env_var_prefix: str = Field(
@@ -67,22 +67,22 @@ class Logging(Section):
 
 
 class ZooKeeper(Section):
-    """[zookeeper]: the lock that lets one of several instances notify; without it this one notifies alone."""
+    """[zookeeper]: the lock that lets one of several instances notify; without this section there is one instance."""
 
     servers: ZooKeeperServers = Field(
         description="ZooKeeper servers, host:port", examples=[["zk01.example.com:2181"]]
     )
     timeout: Positive = Field(default=6, description="session time-out in seconds")
-    root_path: ZnodePath = Field(default="/burrow", description="path under which Warren keeps its lock")
+    root_path: ZnodePath = Field(default="/burrow", description="path under which Warren creates its lock")
     auth_type: Annotated[Literal["digest", "sasl"], Lower] = Field(
         default="digest",
-        description="beyond Burrow: how to log in, when there is a username; sasl: with DIGEST-MD5",
+        description="Warren only: how to log in, when there is a username; sasl: with DIGEST-MD5",
     )
     username: str = Field(
         default="",
-        description="beyond Burrow: user; what Warren writes is then for this user alone. Empty: no login",
+        description="Warren only: user; only this user may access the nodes that Warren creates. Empty: no login",
     )
-    password: Secret = Field(default=NoSecret, description="beyond Burrow: password of that user")
+    password: Secret = Field(default=NoSecret, description="Warren only: password of that user")
 
     @model_validator(mode="after")
     def _login(self) -> Self:
@@ -93,10 +93,10 @@ class ZooKeeper(Section):
 
 
 class ClientProfile(Section):
-    """[client-profile.N]: how to talk to a Kafka cluster."""
+    """[client-profile.N]: how to connect to a Kafka cluster."""
 
-    client_id: str = Field(default="burrow-lagchecker", description="name that the brokers see")
-    kafka_version: str = Field(default="", description="accepted, not needed: the client finds out by itself")
+    client_id: str = Field(default="burrow-lagchecker", description="client.id that the brokers log")
+    kafka_version: str = Field(default="", description="accepted, not needed: the client detects it")
     tls: Annotated[str, RefersTo("tls")] = Field(
         default="", description="name of a [tls.N] section; empty: no TLS"
     )
@@ -114,7 +114,7 @@ class ClientProfile(Section):
     )
 
     @model_validator(mode="after")
-    def _one_way_to_log_in(self) -> Self:
+    def _one_login(self) -> Self:
         if self.sasl and self.iam:
             raise wrong("both sasl and iam are set", "keep one of them: iam is itself a way to log in")
         return self
@@ -123,10 +123,10 @@ class ClientProfile(Section):
 class Tls(Section):
     """[tls.N]: certificates, for clients and for listeners."""
 
-    certfile: InputFile = Field(default="", description="certificate (PEM) to show to the other side")
+    certfile: InputFile = Field(default="", description="certificate (PEM) to present")
     keyfile: InputFile = Field(default="", description="private key (PEM) of that certificate")
     cafile: InputFile = Field(default="", description="certificates (PEM) to trust; empty: the system's")
-    noverify: bool = Field(default=False, description="do not check the other side's certificate")
+    noverify: bool = Field(default=False, description="do not verify the certificate of the peer")
 
     @model_validator(mode="after")
     def _pair(self) -> Self:
@@ -145,14 +145,12 @@ class Sasl(Section):
     password: Secret = Field(default=NoSecret, description="password; OAUTHBEARER: client secret")
     mechanism: Annotated[
         Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"], Upper
-    ] = Field(default="PLAIN", description="how to log in; the last two are beyond Burrow")
+    ] = Field(default="PLAIN", description="how to log in; the last two are Warren only")
     handshake_first: bool = Field(
-        default=False, description="accepted, not needed: every broker since 0.10 wants it"
+        default=False, description="accepted, not needed: every broker since 0.10 requires it"
     )
-    token_url: str = Field(
-        default="", description="OAUTHBEARER: address that gives out tokens (OpenID Connect)"
-    )
-    scope: str = Field(default="", description="OAUTHBEARER: scope to ask for")
+    token_url: str = Field(default="", description="OAUTHBEARER: token endpoint (OpenID Connect)")
+    scope: str = Field(default="", description="OAUTHBEARER: scope to request")
     keytab: InputFile = Field(default="", description="GSSAPI: keytab file")
     service_name: str = Field(default="kafka", description="GSSAPI: first part of the brokers' principal")
 
@@ -174,10 +172,10 @@ class Sasl(Section):
 
 
 class Iam(Section):
-    """[iam.N]: login at AWS MSK with an identity of AWS."""
+    """[iam.N]: login at AWS MSK with AWS credentials."""
 
     region: str = Field(min_length=1, description="AWS region", examples=["eu-west-1"])
-    role_arn: str = Field(default="", description="role to take on before; empty: none")
+    role_arn: str = Field(default="", description="role to assume first; empty: none")
     profile: str = Field(
         default="", description="profile in AWS's credentials file; empty: the environment's credentials"
     )
@@ -191,22 +189,23 @@ class HttpServer(Section):
     )
     timeout: Positive = Field(default=300, description="seconds that an idle connection is kept")
     read_timeout: Positive = Field(
-        default=10, description="beyond Burrow: seconds in which a request has to arrive, headers and body"
+        default=10, description="Warren only: seconds in which a request must arrive, headers and body"
     )
     write_timeout: Positive = Field(
-        default=20, description="beyond Burrow: seconds that a reader may take nothing of its answer"
+        default=20,
+        description="Warren only: seconds that a client may read nothing of its response",
     )
     max_connections: Positive = Field(
         default=1000,
-        description="beyond Burrow: connections at once; health checks are answered beyond that. "
+        description="Warren only: simultaneous connections; health checks are answered beyond that. "
         "At most half of the files that the process may open",
     )
     max_connections_per_client: Positive = Field(
-        default=250, description="beyond Burrow: connections at once from one address"
+        default=250, description="Warren only: simultaneous connections from one address"
     )
     max_unsent: Positive = Field(
         default=134_217_728,
-        description="beyond Burrow: bytes of large answers that are made and not yet taken by their readers",
+        description="Warren only: bytes of large responses that clients have not read yet",
     )
     tls: Annotated[str, RefersTo("tls")] = Field(
         default="", description="name of a [tls.N] section; empty: plain HTTP"
@@ -246,7 +245,7 @@ class HttpServer(Section):
 
 
 class GroupLists(Section):
-    """Which groups a module cares about."""
+    """Which groups a module is configured for."""
 
     group_allowlist: Regex = Field(
         default=None, description="regular expression: only groups that match; empty: all"
@@ -268,11 +267,11 @@ class Storage(GroupLists):
     class_name: Literal["inmemory"] = Field(default="inmemory", description="kind of storage")
     intervals: Positive = Field(default=10, description="commits that a window holds")
     expire_group: Positive = Field(
-        default=604800, description="seconds without a commit after which a group is forgotten"
+        default=604800, description="seconds without a commit after which a group is removed"
     )
     min_distance: Natural | None = Field(
         default=None,
-        description="seconds: a commit nearer than that to the one before replaces it; not set: 10 with the rules "
+        description="seconds: a commit closer than that to the previous one replaces it; not set: 10 with the rules "
         '"trend", 0 with "caching"',
     )
     workers: Natural = Field(default=20, description="accepted, not needed")
@@ -287,7 +286,7 @@ class Evaluator(Section):
     )
     expire_cache: Natural = Field(default=10, description="accepted, not needed")
     minimum_complete: Share = Field(
-        default=0.0, description="share of a window that must be filled before it is judged"
+        default=0.0, description="share of a window that must be filled before it is evaluated"
     )
     allowed_lag: Natural | None = Field(
         default=None,
@@ -306,17 +305,17 @@ class Cluster(Section):
         default="", description="name of a [client-profile.N] section; empty: defaults"
     )
     topic_refresh: Positive = Field(
-        default=60, description="seconds between looks for new and deleted topics"
+        default=60, description="seconds between checks for new and deleted topics"
     )
     offset_refresh: Positive = Field(default=10, description="seconds between head samples")
     groups_reaper_refresh: Natural = Field(
         default=0,
-        description="seconds between looks for groups that the brokers do not know any more; 0: never",
+        description="seconds between checks for groups that the brokers no longer list; 0: never",
     )
 
 
 class Consumer(GroupLists):
-    """What all ways of reading commits have in common."""
+    """Common to all classes of consumers."""
 
     cluster: Annotated[str, RefersTo("cluster")] = Field(
         min_length=1,
@@ -348,7 +347,7 @@ class KafkaConsumer(Consumer):
 
 
 class ZooKeeperConsumer(Consumer):
-    """What both ways of reading commits from ZooKeeper have in common."""
+    """Common to both classes that read commits from ZooKeeper."""
 
     servers: ZooKeeperServers = Field(
         description="ZooKeeper servers, host:port", examples=[["zk01.example.com:2181"]]
@@ -357,10 +356,10 @@ class ZooKeeperConsumer(Consumer):
 
 
 class KafkaZkConsumer(ZooKeeperConsumer):
-    """[consumer.N] with class-name "kafka_zk": commits that old clients keep in ZooKeeper."""
+    """[consumer.N] with class-name "kafka_zk": commits that old clients store in ZooKeeper."""
 
     class_name: Literal["kafka_zk"] = Field(
-        default="kafka_zk", description="commits that old clients keep in ZooKeeper"
+        default="kafka_zk", description="commits that old clients store in ZooKeeper"
     )
     zookeeper_path: ZnodePath = Field(
         default="", description="path of the cluster, above /consumers; empty: the root"
@@ -374,12 +373,12 @@ class StormConsumer(ZooKeeperConsumer):
         default="storm", description="commits of Storm's Kafka spout, in ZooKeeper"
     )
     zookeeper_path: ZnodePath = Field(
-        min_length=1, description="path under which the spouts keep their offsets", examples=["/kafka-storm"]
+        min_length=1, description="path under which the spouts store their offsets", examples=["/kafka-storm"]
     )
 
 
 class Spark(Section):
-    """[spark]: the engine."""
+    """[spark]: the Spark engine."""
 
     master: str = Field(
         default="local[*]", min_length=1, description="where Spark runs: local[N], spark://…, yarn, k8s://…"
@@ -388,7 +387,7 @@ class Spark(Section):
         default="checkpoint", min_length=1, description="directory of positions and windows"
     )
     trigger_interval: Annotated[float, Field(ge=0)] = Field(
-        default=5.0, description="seconds from one trigger to the next; 0: at once"
+        default=5.0, description="seconds from one trigger to the next; 0: immediately"
     )
     conf: dict[str, str] = Field(
         default_factory=dict, description="any setting of Spark, names keep their case"

@@ -70,11 +70,10 @@ NAMED: Final[Mapping[str, Mapping[str, type[Section]]]] = MappingProxyType(
         },
     }
 )
-# sections of which there is exactly one module, made with defaults when the file has none
+# sections of which there is exactly one module, created with defaults when the file has none
 SINGLE: Final = frozenset({"storage", "evaluator"})
 DEFAULT_NAME: Final = "default"
-# seconds between the commits of a window where the file says nothing, by the class of the rules: growth shows over a
-# hundred seconds, not over ten
+# default of min-distance, in seconds, by the class of the rules: growth is visible over a hundred seconds, not over ten
 MIN_DISTANCE_S: Final[Mapping[str, int]] = MappingProxyType({"trend": 10, "caching": 0})
 
 
@@ -102,12 +101,12 @@ class Settings(Section):
 
     @property
     def source(self) -> Path | None:
-        """The file that this was read from; None when it was made in Python."""
+        """The file that this was read from; None when it was created in Python."""
         return self._source
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a person should look at though it does not stop anything."""
+        """Problems that do not prevent the start."""
         return self._warnings
 
     @property
@@ -117,7 +116,7 @@ class Settings(Section):
 
     @property
     def min_distance_s(self) -> int:
-        """How far apart the commits of a window are at least: what the file says, or what the rules want."""
+        """Minimum distance between the commits of a window: as configured, or the default of the rules."""
         given = self.window.min_distance
         return MIN_DISTANCE_S[self.rules.class_name] if given is None else given
 
@@ -136,7 +135,7 @@ class Settings(Section):
 
 
 def located(name: str, source: Path | None) -> Path:
-    """Where a file named in the configuration is; the first place when it is in neither."""
+    """The path of a file named in the configuration; in the working directory when it is in neither."""
     path = Path(name).expanduser()
     if not path.is_absolute() and not path.exists() and source is not None:
         beside = source.parent / path

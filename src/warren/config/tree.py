@@ -1,4 +1,4 @@
-"""A file's tree put in order: sections and keys in lower case, today's names, module names as written."""
+"""A file's tree normalised: sections and keys in lower case, current names, module names as written."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,36 +13,38 @@ from warren.config.kinds import RefersTo, Section, kebab, shown
 from warren.config.problems import Problem, did_you_mean, nearest
 from warren.config.settings import NAMED, PLAIN
 
-# names of older Burrows: today's
+# names of older Burrow versions: current names
 OLD_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {"group-whitelist": "group-allowlist", "group-blacklist": "group-denylist"}
 )
 
-# a module's place: (section,) or (section, name)
-Place = tuple[str, ...]
+# identifies a module: (section,) or (section, name)
+ModuleId = tuple[str, ...]
 
 
 @dataclass(slots=True)
 class Tree:
-    """All modules with their keys, and the problems met on the way."""
+    """All modules with their keys, and the problems found."""
 
     document: Document
     # (section,) or (section, name): key: value
-    modules: dict[Place, dict[str, Any]] = field(default_factory=dict)
+    modules: dict[ModuleId, dict[str, Any]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    # (place..., key): the environment variable that its value comes from
+    # (module_id..., key): the environment variable that its value comes from
     origins: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def names(self, section: str) -> tuple[str, ...]:
         """The modules of a section."""
-        return tuple(place[1] for place in self.modules if place[0] == section and len(place) == 2)
+        return tuple(
+            module_id[1] for module_id in self.modules if module_id[0] == section and len(module_id) == 2
+        )
 
     def named(self, section: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """The modules of a section with their keys."""
         return (
-            (place[1], keys)
-            for place, keys in self.modules.items()
-            if place[0] == section and len(place) == 2
+            (module_id[1], keys)
+            for module_id, keys in self.modules.items()
+            if module_id[0] == section and len(module_id) == 2
         )
 
     def add(
@@ -55,7 +57,7 @@ class Tree:
         self.problems.append(Problem(severity, key, what, remedy, line))
 
     def line(self, path: tuple[str, ...]) -> int | None:
-        """Where the key stands; a missing key has no line of its own, but its section has."""
+        """The line of the key; of its section when the key is missing."""
         for length in range(len(path), 0, -1):
             for part in (path[:length], tuple(name.lower() for name in path[:length])):
                 if part in self.document.lines:
@@ -64,12 +66,12 @@ class Tree:
 
 
 def dotted(path: tuple[str, ...]) -> str:
-    """The path as one writes it in TOML: names with a dot, a blank and the like in quotes."""
+    """The path as written in TOML: names with a dot, a blank and the like in quotes."""
     return ".".join(part if re.fullmatch(r"[A-Za-z0-9_-]+", part) else f'"{part}"' for part in path)
 
 
 def arranged(document: Document) -> Tree:
-    """The document's modules; what cannot be one is reported."""
+    """The document's modules; anything else is reported."""
     tree = Tree(document)
     known = (*PLAIN, *NAMED)
     for written, found in document.tree.items():
@@ -96,7 +98,7 @@ def arranged(document: Document) -> Tree:
 def _modules(tree: Tree, section: str, content: Mapping[Any, Any]) -> None:
     loose = [str(key) for key, value in content.items() if value is not None and not isinstance(value, dict)]
     if loose:
-        verb = "stands" if len(loose) == 1 else "stand"
+        verb = "is" if len(loose) == 1 else "are"
         tree.add(
             "error",
             (section,),
@@ -127,35 +129,40 @@ def _modules(tree: Tree, section: str, content: Mapping[Any, Any]) -> None:
         tree.modules[section, name] = _keys(tree, (section, name), keys)
 
 
-def _keys(tree: Tree, place: Place, content: Mapping[Any, Any]) -> dict[str, Any]:
-    """The section's keys in lower case, old names as today's."""
+def _keys(tree: Tree, module_id: ModuleId, content: Mapping[Any, Any]) -> dict[str, Any]:
+    """The section's keys in lower case, old names replaced by current ones."""
     keys: dict[str, Any] = {}
     for written, value in content.items():
         key = str(written).lower()
         if key in keys:
             tree.add(
-                "error", (*place, str(written)), "this key stands in the section twice", "keep one of them"
+                "error", (*module_id, str(written)), "this key is in the section twice", "keep one of them"
             )
         if key == "class-name" and value is None:
-            keys[key] = "null"  # YAML's and JSON's word for nothing is a notifier's name
+            keys[key] = "null"  # YAML's and JSON's null is also the name of a notifier class
         elif value is not None:
             keys[key] = value
     for old, new in OLD_NAMES.items():
-        if old not in keys or new not in all_fields(place[0]):
+        if old not in keys or new not in all_fields(module_id[0]):
             continue
         value = keys.pop(old)
         if new in keys:
-            tree.add("warning", (*place, old), f"{new} is set too and wins", f"remove {old}, the older name")
+            tree.add(
+                "warning",
+                (*module_id, old),
+                f"{new} is set too and takes precedence",
+                f"remove {old}, the older name",
+            )
         else:
             tree.add(
-                "warning", (*place, old), "this is an older name, still understood", f"rename it to {new}"
+                "warning", (*module_id, old), "this is an older name, still accepted", f"rename it to {new}"
             )
             keys[new] = value
     return keys
 
 
 def fields(model: type[Section]) -> dict[str, FieldInfo]:
-    """The section's keys as written in a file: what pydantic knows of each."""
+    """The section's keys as written in a file: pydantic's description of each."""
     return {kebab(name): info for name, info in model.model_fields.items()}
 
 
@@ -167,7 +174,7 @@ def all_fields(section: str) -> dict[str, FieldInfo]:
 
 
 def model_of(section: str, keys: Mapping[str, Any]) -> type[Section] | None:
-    """The type of a module by its class-name; None when that names none."""
+    """The type of a module by its class-name; None when that is unknown."""
     if section in PLAIN:
         return PLAIN[section]
     models = NAMED[section]

@@ -278,7 +278,7 @@ class Coordinator:
         modules = [
             module
             for module in self._modules
-            if module.settings.tells_of_cluster(case.cluster)
+            if module.settings.covers_cluster(case.cluster)
             and (seconds >= module.settings.cluster_incident_after or module.name in case.told)
         ]
         if modules:
@@ -359,7 +359,7 @@ class Coordinator:
         if found is None:
             if len(self._accepting) > _MOST_REMEMBERED:
                 self._accepting.clear()
-            found = tuple(module for module in self._modules if module.settings.tells_of(*case.key))
+            found = tuple(module for module in self._modules if module.settings.covers(*case.key))
             self._accepting[case.key] = found
         return found
 

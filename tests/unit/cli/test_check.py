@@ -109,7 +109,7 @@ add the missing )
         GOOD + "[httpserver]\naddress = ':8000'\n",
         """\
 ✗ error  httpserver  burrow.toml:7
-    address stands in a section without a name; give it one, for example [httpserver.default]
+    address is in a section without a name; give it one, for example [httpserver.default]
 """,
     ),
     Broken(
@@ -117,7 +117,7 @@ add the missing )
         GOOD + '[notifier.ops]\nclass-name = "http"\nurl-open = "https://x.example.com"\nsend-close = true\n',
         """\
 ✗ error  notifier.ops  burrow.toml:7
-    send-close is set without url-close; add url-close, the address for the close message
+    send-close is set without url-close; add url-close, the URL for the close message
 """,
     ),
     Broken(
@@ -149,7 +149,7 @@ add the missing )
         GOOD + "[httpserver.a]\naddress = ':8443'\ntls = 'web'\n[tls.web]\nnoverify = true\n",
         """\
 ✗ error  httpserver.a.tls  burrow.toml:9
-    [tls.web] has no certificate to show; a listener needs certfile and keyfile there
+    [tls.web] has no certificate; a listener needs certfile and keyfile there
 """,
     ),
     Broken(
@@ -165,7 +165,7 @@ add the missing )
         GOOD + "[storage.default]\nintervals = 5\nIntervals = 6\n",
         """\
 ✗ error  storage.default.Intervals  burrow.toml:9
-    this key stands in the section twice; keep one of them
+    this key is in the section twice; keep one of them
 """,
     ),
     Broken(
@@ -232,7 +232,7 @@ write host:port, for example "b:9092"
 ✗ error  notifier.ops.url-open  burrow.toml:7
     the key is missing; add url-open = "https://hooks.example.com/burrow"
 ✗ error  notifier.ops  burrow.toml:7
-    send-close is set without url-close; add url-close, the address for the close message
+    send-close is set without url-close; add url-close, the URL for the close message
 ✗ error  notifier.ops.threshold  burrow.toml:9
     -1 is too small; write a number from 0 to 6, for example 2
 ✗ error  notifier.ops.template-open  burrow.toml:11
@@ -258,13 +258,13 @@ ODD = [
         "old name",
         GOOD + "[storage.default]\ngroup-whitelist = 'a'\n",
         "storage.default.group-whitelist  burrow.toml:8\n"
-        "    this is an older name, still understood; rename it to group-allowlist",
+        "    this is an older name, still accepted; rename it to group-allowlist",
     ),
     Odd(
         "old and new name",
         GOOD + "[storage.default]\ngroup-whitelist = 'a'\ngroup-allowlist = 'b'\n",
         "storage.default.group-whitelist  burrow.toml:8\n"
-        "    group-allowlist is set too and wins; remove group-whitelist, the older name",
+        "    group-allowlist is set too and takes precedence; remove group-whitelist, the older name",
     ),
     Odd(
         "unknown key",
@@ -282,7 +282,7 @@ ODD = [
         "cluster without a consumer",
         GOOD + "[cluster.lonely]\nservers = ['b:9092']\n",
         "cluster.lonely  burrow.toml:7\n"
-        "    no consumer section belongs to this cluster, so none of its groups is seen; "
+        "    no consumer section belongs to this cluster, so none of its groups is monitored; "
         'add a [consumer.NAME] with cluster = "lonely"',
     ),
     Odd(
@@ -386,7 +386,7 @@ def test_a_file_that_cannot_be_parsed(tmp_path: Path) -> None:
         2,
         f"""\
 ✗ error
-    {path}, line 2, column 11: root-path=/burrow: this is not a value, text must stand in quotes; \
+    {path}, line 2, column 11: root-path=/burrow: this is not a value, text must be in quotes; \
 correct this line so that it is valid TOML
 {tmp_path}: 1 problem, 0 warnings
 """,

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from warren.config.files import Document
-from warren.config.loading import examined
+from warren.config.loader import examined
 from warren.config.settings import NAMED, PLAIN
 from warren.config.tree import all_fields
 

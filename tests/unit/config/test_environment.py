@@ -116,7 +116,7 @@ STRAYS = [
         "BURROW_GENERAL_ENV_VAR_PREFIX",
         "the prefix cannot come from a variable; set general.env-var-prefix in the file",
     ),
-    Stray("BURROW_X", NO_KEY + "variables reach only modules that are in the file"),
+    Stray("BURROW_X", NO_KEY + "variables apply only to modules that are in the file"),
 ]
 
 

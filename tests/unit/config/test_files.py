@@ -92,7 +92,7 @@ def test_no_directory(tmp_path: Path) -> None:
 def test_two_files(tmp_path: Path) -> None:
     (tmp_path / "burrow.toml").touch()
     (tmp_path / "burrow.json").touch()
-    with pytest.raises(ConfigError, match=r"holds burrow\.toml and burrow\.json; keep one of them"):
+    with pytest.raises(ConfigError, match=r"contains burrow\.toml and burrow\.json; keep one of them"):
         find(tmp_path)
 
 
@@ -115,77 +115,77 @@ UNREADABLE = [
         "empty value",
         "burrow.toml",
         "[a]\nx =\n",
-        ", line 2, column 4: x =: this is not a value, text must stand in quotes",
+        ", line 2, column 4: x =: this is not a value, text must be in quotes",
         TOML,
     ),
     Unreadable(
         "section twice",
         "burrow.toml",
         "[a.b]\n[a.b]\n",
-        ", line 2, column 5: [a.b]: this section stands in the file twice",
+        ", line 2, column 5: [a.b]: this section is in the file twice",
         TOML,
     ),
     Unreadable(
         "key twice",
         "burrow.toml",
         "[a]\nx = 1\nx = 2\n",
-        ", line 3, column 6: x = 2: this key stands in the section twice",
+        ", line 3, column 6: x = 2: this key is in the section twice",
         TOML,
     ),
     Unreadable(
         "expression in double quotes",
         "burrow.toml",
         '[a]\nx = "\\d+"\n',
-        ', line 2, column 8: x = "\\d+": a backslash stands in double quotes, put the text in single quotes',
+        ', line 2, column 8: x = "\\d+": there is a backslash in double quotes, put the text in single quotes',
         TOML,
     ),
     Unreadable(
-        "no key", "burrow.toml", "[a]\nhello\n", ", line 2, column 6: hello: this is no key = value", TOML
+        "no key", "burrow.toml", "[a]\nhello\n", ", line 2, column 6: hello: this is not key = value", TOML
     ),
     Unreadable(
         "indentation",
         "burrow.yaml",
         "a:\n  x: 1\n y: 2\n",
-        ", line 3, column 2: y: 2: the indentation does not fit the lines above",
+        ", line 3, column 2: y: 2: the indentation does not match the lines above",
         YAML,
     ),
     Unreadable(
         "tab",
         "burrow.yaml",
         "a:\n\tx: 1\n",
-        ", line 2, column 1: x: 1: a tab stands here, indent with blanks",
+        ", line 2, column 1: x: 1: there is a tab here, indent with spaces",
         YAML,
     ),
     Unreadable(
         "YAML key twice",
         "burrow.yaml",
         "a:\n  x: 1\na:\n  x: 2\n",
-        ", line 3: a stands in the file twice; keep one of them",
+        ", line 3: a is in the file twice; keep one of them",
     ),
     Unreadable(
         "JSON key twice",
         "burrow.json",
         '{"a": {}, "a": {}}',
-        ': "a" stands in the same object twice; keep one of them',
+        ': "a" is in the same object twice; keep one of them',
     ),
     Unreadable(
         "comma too many",
         "burrow.json",
         '{"a": 1,\n}',
-        ", line 2, column 1: }: a key in double quotes is expected, perhaps a comma is one too many",
+        ", line 2, column 1: }: a key in double quotes is expected, perhaps there is a trailing comma",
         JSON,
     ),
     Unreadable(
         "a list",
         "burrow.json",
         "[1]",
-        " holds no sections; write sections such as [cluster.local] with keys in them",
+        " has no sections; write sections such as [cluster.local] with keys in them",
     ),
     Unreadable(
         "another suffix",
         "burrow.ini",
         "",
-        " is no kind of file we know; its name must end in .toml, .yaml, .yml or .json",
+        " is not a supported file type; its name must end in .toml, .yaml, .yml or .json",
     ),
 ]
 

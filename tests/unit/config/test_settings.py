@@ -263,7 +263,7 @@ def test_an_empty_file_describes_a_server_with_nothing_to_watch(tmp_path: Path) 
     assert list(settings.httpserver) == ["default"]
     assert settings.httpserver["default"].port == 0
     assert settings.warnings == (
-        "cluster: there is no cluster, so there is nothing to watch; add [cluster.NAME] and [consumer.NAME]",
+        "cluster: there is no cluster, so there is nothing to monitor; add [cluster.NAME] and [consumer.NAME]",
     )
 
 
@@ -456,4 +456,4 @@ group-allowlist = "app"
 """)
     notifier = load(tmp_path, {}).notifier["n"]
     groups = [("east", "app"), ("west", "app"), ("east", "other")]
-    assert {each for each in groups if notifier.tells_of(*each)} == told
+    assert {each for each in groups if notifier.covers(*each)} == told

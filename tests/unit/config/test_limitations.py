@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from warren.config import load
-from warren.config.unserved import unserved
+from warren.config.limitations import limitations
 
 TEXT = """
 [cluster.local]
@@ -32,7 +32,7 @@ path = "history"
 
 def test_each_module_that_is_not_served_is_named(tmp_path: Path) -> None:
     (tmp_path / "burrow.toml").write_text(TEXT)
-    assert [sentence.split(":")[0] for sentence in unserved(load(tmp_path, {}))] == [
+    assert [sentence.split(":")[0] for sentence in limitations(load(tmp_path, {}))] == [
         "consumer.old",
         "sink.history",
     ]

@@ -1,4 +1,4 @@
-"""What a configuration asks for and this version of Warren does not do: said at start and by `warren check`."""
+"""Configured modules that this version of Warren does not support yet: logged at start and by `warren check`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from warren.config.sections import KafkaConsumer
 from warren.config.settings import Settings
 
 
-def unserved(settings: Settings) -> tuple[str, ...]:
-    """A sentence for each module that is understood, but not served yet."""
+def limitations(settings: Settings) -> tuple[str, ...]:
+    """A sentence for each module that is valid, but not supported yet."""
     consumers = [
-        f"consumer.{name}: commits of class {module.class_name} are not read yet; its groups will not show"
+        f"consumer.{name}: commits of class {module.class_name} are not read yet; its groups are not monitored"
         for name, module in settings.consumer.items()
         if not isinstance(module, KafkaConsumer)
     ]

@@ -1,4 +1,4 @@
-"""From a file and an environment to settings, or to the list of everything that is wrong."""
+"""From a file and the environment to settings, or to the list of all problems."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from warren.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What a look at a configuration found."""
+    """The result of checking a configuration."""
 
     path: Path
     # None when there are errors
@@ -24,38 +24,38 @@ class Examination:
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        """What stops the start."""
+        """The problems that prevent the start."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What does not."""
+        """The problems that do not."""
         return tuple(problem for problem in self.problems if problem.severity == "warning")
 
 
-def load(place: Path | str | None, environ: Mapping[str, str]) -> Settings:
+def load(location: Path | str | None, environ: Mapping[str, str]) -> Settings:
     """The settings from a file, or from the one in a directory (default: the working directory)."""
-    found = examine(place, environ)
+    found = examine(location, environ)
     if found.settings is None:
         raise ConfigError([f"{found.path.name}: {problem}" for problem in found.errors])
     return found.settings
 
 
-def examine(place: Path | str | None, environ: Mapping[str, str]) -> Examination:
-    """Everything that is right and wrong; ConfigError only when there is no file or it cannot be parsed."""
-    path = files.find(Path("." if place is None else place).expanduser())
+def examine(location: Path | str | None, environ: Mapping[str, str]) -> Examination:
+    """The settings and all problems; ConfigError only when there is no file or it cannot be parsed."""
+    path = files.find(Path("." if location is None else location).expanduser())
     return examined(files.read(path), environ)
 
 
 def examined(document: files.Document, environ: Mapping[str, str]) -> Examination:
-    """Everything that is right and wrong with a file that is read already."""
+    """The settings and all problems of a file that is read already."""
     path = document.path
     tree = arranged(document)
     environment.apply(tree, environ)
     checks.resolve_references(tree)
     checks.find_files(tree)
     modules = validated(tree)
-    checks.whole(tree, modules)
+    checks.check_sections(tree, modules)
     problems = tuple(sorted(tree.problems, key=lambda problem: (problem.line is None, problem.line or 0)))
     if any(problem.severity == "error" for problem in problems):
         return Examination(path, None, problems)
