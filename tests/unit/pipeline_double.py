@@ -16,8 +16,9 @@ from warren.cluster.source import Look
 from warren.cluster.survey import Survey
 from warren.common.group_filter import GroupFilter, Watched
 from warren.consumer.framing import framed as commits_framed
+from warren.evaluator.verdict import RuleSettings
 from warren.kafka.batch import RawRecords, decode
-from warren.snapshot.read_model import ReadModel, RuleSettings
+from warren.snapshot.read_model import ReadModel
 from warren.snapshot.view import ClusterView
 from warren.storage.bucket import WindowSettings
 from warren.storage.operator import WindowOperator

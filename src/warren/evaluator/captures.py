@@ -15,7 +15,7 @@ import numpy as np
 from warren.common.sentinels import UNKNOWN
 from warren.errors import WarrenError
 from warren.evaluator.cases import Case, Entry
-from warren.evaluator.rules import RULES
+from warren.evaluator.verdict import RULES
 from warren.storage.windows import Commits, Windows, place
 
 # the rules add and subtract two of these in 64 bits

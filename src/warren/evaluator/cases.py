@@ -8,8 +8,9 @@ import numpy as np
 
 from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
-from warren.evaluator.reasons import Numbers, because
-from warren.evaluator.rules import RULES, Rule, digest, judge
+from warren.evaluator.facts import Numbers
+from warren.evaluator.rules import Rule
+from warren.evaluator.verdict import RULES, RuleSettings, digest, judge, whole_seconds
 from warren.storage.windows import Windows
 
 
@@ -59,17 +60,16 @@ class Explanation:
 
 def explain(case: Case) -> Explanation:
     """Judge a case by the same rules as all the others, and say which one decided."""
+    book = RULES[case.class_name]
+    lowest_sample = min(case.samples, default=UNKNOWN)
     verdict = judge(
         digest(_window(case), case.allowed_lag),
         np.array([case.head]),
-        np.array([min(case.samples, default=UNKNOWN)]),
+        np.array([lowest_sample]),
         case.now_ms,
-        intervals=case.intervals,
-        allowed_lag=case.allowed_lag,
-        minimum_complete=case.minimum_complete,
-        book=RULES[case.class_name],
+        RuleSettings(case.intervals, case.allowed_lag, case.minimum_complete, book),
     )
-    rule = Rule(int(verdict.rule[0]))
+    spec = book.spec(verdict.rule[0])
     # the shortest decimal of a single-precision number: 0.8, not 0.800000011920929
     complete = float(str(verdict.complete[0]))
     current_lag = int(verdict.current_lag[0])
@@ -84,12 +84,10 @@ def explain(case: Case) -> Explanation:
         current_lag=current_lag,
         allowed_lag=case.allowed_lag,
         head=case.head,
-        samples=case.samples,
-        # what the rules count with
-        now_ms=case.now_ms // 1000 * 1000,
+        lowest_sample=lowest_sample,
+        now_ms=whole_seconds(case.now_ms),
     )
-    status = Status(int(verdict.status[0]))
-    return Explanation(case, status, current_lag, complete, rule, because(rule, numbers))
+    return Explanation(case, spec.status, current_lag, complete, spec.rule, spec.because(numbers))
 
 
 def _window(case: Case) -> Windows:

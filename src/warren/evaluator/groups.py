@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warren.common.status import Status
-from warren.evaluator.rules import Verdict
+from warren.evaluator.verdict import Verdict
 from warren.storage.windows import Ints
 
 # the maxlag row of a group without any window

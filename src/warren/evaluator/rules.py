@@ -1,43 +1,24 @@
-"""The rules that judge a partition: each a sentence over arrays, and the verdict is the first that holds."""
+"""The rules that judge a partition. Each is in one place: its condition over arrays, its sentence, its status."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
-from warren.evaluator.digest import Digest, digest
-from warren.storage.windows import Ints, Mask
-
-__all__ = [
-    "CACHING",
-    "RULES",
-    "TREND",
-    "Digest",
-    "Facts",
-    "Rule",
-    "RuleBook",
-    "Verdict",
-    "digest",
-    "facts",
-    "judge",
-]
-
-
-# with fewer than this `trend` waits: two commits have one distance between them, which says little
-FEWEST_COMMITS: Final = 3
-# but not for ever: who is silent for so long has ended
-LONGEST_WAIT_MS: Final = 300_000
+from warren.evaluator.facts import Facts, Numbers
+from warren.evaluator.line import FEWEST_ON_A_LINE, Line, enough_known, fit
+from warren.storage.windows import Ints, Mask, Windows
 
 
 class Rule(IntEnum):
-    """Why a partition has its status; the numbers are kept in snapshots, so they never change."""
+    """Which rule decided. The numbers are those of docs/rules.md, in the order of asking, and never change."""
 
     NO_COMMIT = 1
     TOO_FEW_COMMITS = 2
@@ -53,200 +34,353 @@ class Rule(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Everything the rules look at: the windows' digest, and how they stand against heads and clock now."""
+class RuleSpec:
+    """A rule as it is asked: all windows at once whether it holds, and then why it does for one of them."""
 
-    digest: Digest
-    current_lag: Ints
-    # entries as a share of the window's length
-    complete: npt.NDArray[np.float32]
-    # the lowest of the stored head samples, UNKNOWN where there is none
-    lowest_sample: Ints
-    # in whole seconds, as in Burrow
-    now_ms: int
-    allowed_lag: Ints | int
-    minimum_complete: float
+    rule: Rule
+    status: Status
+    holds: Callable[[Facts], Mask]
+    sentence: Callable[[Numbers], str]
 
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The judgement on many partitions: 1-D arrays, one item per window."""
-
-    # of Status
-    status: npt.NDArray[np.int8]
-    current_lag: Ints
-    complete: npt.NDArray[np.float32]
-    # of Rule
-    rule: npt.NDArray[np.int8]
+    def because(self, numbers: Numbers) -> str:
+        """The sentence, and why a silent partition has not stopped where that is so."""
+        sentence = self.sentence(numbers)
+        if self.rule > Rule.STOPPED and numbers.silence_ms > numbers.span_ms:
+            sentence += f" {_not_stopped_sentence(numbers)}"
+        return sentence
 
 
-def nothing_was_committed(facts: Facts) -> Mask:
+def _otherwise(facts: Facts) -> Mask:
+    """Of the last rule: it holds where none before it does."""
+    return np.ones(len(facts.digest), dtype=np.bool_)
+
+
+# 1: no_commit
+
+
+def _nothing_was_committed(facts: Facts) -> Mask:
     """There is no entry to judge by."""
     return np.equal(facts.digest.entries, 0)
 
 
-def the_window_has_too_few_commits(facts: Facts) -> Mask:
+def _no_commit_sentence(_: Numbers) -> str:
+    return "No commit of the group for this partition is known, so there is nothing to judge."
+
+
+NO_COMMIT: Final = RuleSpec(Rule.NO_COMMIT, Status.OK, _nothing_was_committed, _no_commit_sentence)
+
+
+# 2: too_few_commits
+
+# with fewer than this `trend` waits: two commits have one distance between them, which says little
+FEWEST_COMMITS: Final = 3
+# but not for ever: who is silent for so long has ended
+LONGEST_WAIT_MS: Final = 300_000
+
+
+def _the_window_has_too_few_commits(facts: Facts) -> Mask:
     """Fewer entries than the configuration wants to see before it judges."""
     return np.less(facts.complete, np.float32(facts.minimum_complete))
 
 
-def there_are_hardly_any_commits(facts: Facts) -> Mask:
+def _there_are_hardly_any_commits(facts: Facts) -> Mask:
     """Too few to know the rhythm of the consumer, and the last one not long ago."""
     window = facts.digest
     waiting: Mask = facts.now_ms - window.last_timestamp <= LONGEST_WAIT_MS
-    return np.less(window.entries, FEWEST_COMMITS) & waiting | the_window_has_too_few_commits(facts)
+    return np.less(window.entries, FEWEST_COMMITS) & waiting | _the_window_has_too_few_commits(facts)
 
 
-def there_is_no_lag_now(facts: Facts) -> Mask:
+def _too_few_commits_sentence(numbers: Numbers) -> str:
+    if numbers.complete >= numbers.minimum_complete:
+        return (
+            f"The window has {numbers.entries} of {numbers.intervals} commits: with fewer than "
+            f"{FEWEST_COMMITS} the rhythm of the consumer is not known, so it is not judged for "
+            f"{_seconds(LONGEST_WAIT_MS)}."
+        )
+    return (
+        f"The window has {numbers.entries} of {numbers.intervals} commits: complete {numbers.complete:g} is "
+        f"below the minimum-complete of {numbers.minimum_complete:g}, so it is not judged yet."
+    )
+
+
+TOO_FEW_COMMITS: Final = RuleSpec(
+    Rule.TOO_FEW_COMMITS, Status.OK, _the_window_has_too_few_commits, _too_few_commits_sentence
+)
+TOO_FEW_COMMITS_FOR_A_TREND: Final = replace(TOO_FEW_COMMITS, holds=_there_are_hardly_any_commits)
+
+
+# 3: no_lag_now
+
+
+def _there_is_no_lag_now(facts: Facts) -> Mask:
     """The last commit is at the head, or as near as is allowed."""
     return np.less_equal(facts.current_lag, facts.allowed_lag)
 
 
-def the_commits_stopped(facts: Facts) -> Mask:
+def _no_lag_now_sentence(numbers: Numbers) -> str:
+    if numbers.head == UNKNOWN:
+        return "The head of the partition is not known yet, so there is no lag to judge."
+    last = numbers.offsets[-1]
+    where = "at" if last == numbers.head else "ahead of" if last > numbers.head else "near"
+    return (
+        f"The last committed offset {last} is {where} the head {numbers.head}: "
+        f"a lag of {numbers.current_lag}, where {numbers.allowed_lag} is allowed."
+    )
+
+
+NO_LAG_NOW: Final = RuleSpec(Rule.NO_LAG_NOW, Status.OK, _there_is_no_lag_now, _no_lag_now_sentence)
+
+
+# 4: stopped
+
+
+def _the_commits_stopped(facts: Facts) -> Mask:
     """Silent for longer than the whole window spans, and not at the head a moment ago."""
     window = facts.digest
     silence = facts.now_ms - window.last_timestamp
     span = window.last_timestamp - window.first_timestamp
     silent: Mask = silence > span
-    return silent & ~was_at_the_head_a_moment_ago(facts)
+    return silent & ~_was_at_the_head_a_moment_ago(facts)
 
 
-def was_at_the_head_a_moment_ago(facts: Facts) -> Mask:
+def _was_at_the_head_a_moment_ago(facts: Facts) -> Mask:
     """Some stored head sample is not beyond the last commit."""
     known = np.not_equal(facts.lowest_sample, UNKNOWN)
     return known & np.less_equal(facts.lowest_sample, facts.digest.last_offset)
 
 
-def the_offsets_fell_and_did_not_come_back(facts: Facts) -> Mask:
-    """An offset is below the one before it, and no later one has reached that again."""
-    return facts.digest.rewound
+def _stopped_sentence(numbers: Numbers) -> str:
+    silence = _seconds(numbers.silence_ms)
+    if numbers.entries == 1:
+        sentence = f"The only commit is {silence} old"
+    else:
+        sentence = (
+            f"The last commit is {silence} old, longer than the {_seconds(numbers.span_ms)} from the first "
+            f"to the last of the {numbers.entries} commits in the window"
+        )
+    sentence += f", and the lag is {numbers.current_lag}"
+    if numbers.lowest_sample == UNKNOWN:
+        return f"{sentence}; earlier heads are not known."
+    return (
+        f"{sentence}; the lowest stored head {numbers.lowest_sample} is above the last committed offset "
+        f"{numbers.offsets[-1]}, so the consumer was not at the head a moment ago either."
+    )
 
 
-def the_lag_was_gone_at_some_commit(facts: Facts) -> Mask:
-    """At some commit of the window the lag was within what is allowed."""
-    return facts.digest.caught_up
+def _not_stopped_sentence(numbers: Numbers) -> str:
+    """What the rules after this one add where the consumer is silent all the same."""
+    return (
+        f"The last commit is {_seconds(numbers.silence_ms)} old, longer than the {_seconds(numbers.span_ms)} "
+        f"of the window, but the stored head {numbers.lowest_sample} is not above {numbers.offsets[-1]}: "
+        "the consumer was at the head a moment ago and has not stopped."
+    )
 
 
-def the_offsets_do_not_move(facts: Facts) -> Mask:
-    """The consumer commits the same offset again and again."""
-    return facts.digest.stalled
+STOPPED: Final = RuleSpec(Rule.STOPPED, Status.STOP, _the_commits_stopped, _stopped_sentence)
 
 
-def the_offsets_of_a_full_window_do_not_move(facts: Facts) -> Mask:
+# 5: rewound
+
+
+def rewound(offset: Ints, filled: Mask) -> Mask:
+    """Some offset is below the one before it, and none after the first such fall has reached that again."""
+    falls = (offset[:, 1:] < offset[:, :-1]) & filled[:, :-1]
+    rewound = np.asarray(falls.any(axis=1))
+    rows = np.flatnonzero(rewound)
+    if len(rows):
+        fell_from = falls[rows].argmax(axis=1)
+        height = offset[rows, fell_from]
+        later = np.arange(offset.shape[1]) > fell_from[:, None]
+        rewound[rows] = ~(later & (offset[rows] >= height[:, None])).any(axis=1)
+    return rewound
+
+
+def _rewound_sentence(numbers: Numbers) -> str:
+    offsets = numbers.offsets
+    fall = next(at for at in range(1, len(offsets)) if offsets[at] < offsets[at - 1])
+    height = offsets[fall - 1]
+    return (
+        f"The offset fell from {height} to {offsets[fall]} at commit {fall + 1} of {numbers.entries} and no "
+        f"later commit has come back to {height}; the last is {offsets[-1]}, the lag {numbers.current_lag}."
+    )
+
+
+REWOUND: Final = RuleSpec(Rule.REWOUND, Status.REWIND, lambda facts: facts.digest.rewound, _rewound_sentence)
+
+
+# 6: caught_up
+
+
+def caught_up(windows: Windows, allowed_lag: Ints) -> Mask:
+    """At some commit no more than the allowed lag was certainly there; windows from elsewhere have lags alone."""
+    certain = np.where(windows.floor == UNKNOWN, windows.lag, windows.floor)
+    caught_up: Mask = ((certain != UNKNOWN) & (certain <= allowed_lag[:, None])).any(axis=1)
+    return caught_up
+
+
+def _caught_up_sentence(numbers: Numbers) -> str:
+    certain = [
+        lag if floor == UNKNOWN else floor for lag, floor in zip(numbers.lags, numbers.floors, strict=True)
+    ]
+    last = max(at for at, lag in enumerate(certain) if lag != UNKNOWN and lag <= numbers.allowed_lag)
+    return (
+        f"The lag is {numbers.current_lag} now, but it was {certain[last]} at commit {last + 1} of "
+        f"{numbers.entries} (offset {numbers.offsets[last]}), where {numbers.allowed_lag} is allowed: the "
+        "consumer has caught up within the window."
+    )
+
+
+CAUGHT_UP: Final = RuleSpec(
+    Rule.CAUGHT_UP, Status.OK, lambda facts: facts.digest.caught_up, _caught_up_sentence
+)
+
+
+# 7: stalled
+
+
+def stalled(offset: Ints, filled: Mask) -> Mask:
+    """All offsets are equal; trivially so for one entry."""
+    moves: Mask = ((offset[:, 1:] != offset[:, :-1]) & filled[:, :-1]).any(axis=1)
+    return ~moves
+
+
+def _stalled_over_a_full_window(facts: Facts) -> Mask:
     """The same offset in as many commits as a window has: a consumer that waits for messages pauses for less."""
     return facts.digest.stalled & np.greater_equal(facts.complete, 1)
 
 
-def the_lag_never_shrinks(facts: Facts) -> Mask:
-    """From commit to commit the lag stays or grows."""
-    return facts.digest.falling_behind
-
-
-def the_lag_grows(facts: Facts) -> Mask:
-    """The lags of a full window rise along a line."""
-    return facts.digest.growing
-
-
-@dataclass(frozen=True, slots=True)
-class RuleBook:
-    """Rules in the order in which they are asked: the first that holds decides."""
-
-    # rule, whether it holds, the status that it gives
-    rules: tuple[tuple[Rule, Callable[[Facts], Mask], Status], ...]
-    # the rule that stands for none of them: OK
-    otherwise: Rule
-    # the allowed lag where nobody has set one
-    allowed_lag: int = 0
-
-
-# Burrow's, to the letter
-CACHING: Final = RuleBook(
-    (
-        (Rule.NO_COMMIT, nothing_was_committed, Status.OK),
-        (Rule.TOO_FEW_COMMITS, the_window_has_too_few_commits, Status.OK),
-        (Rule.NO_LAG_NOW, there_is_no_lag_now, Status.OK),
-        (Rule.STOPPED, the_commits_stopped, Status.STOP),
-        (Rule.REWOUND, the_offsets_fell_and_did_not_come_back, Status.REWIND),
-        (Rule.CAUGHT_UP, the_lag_was_gone_at_some_commit, Status.OK),
-        (Rule.STALLED, the_offsets_do_not_move, Status.STALL),
-        (Rule.FALLING_BEHIND, the_lag_never_shrinks, Status.WARN),
-    ),
-    otherwise=Rule.KEEPING_PACE,
-)
-# Burrow's, but a warning needs a lag that grows, and no verdict comes before there is ground for it
-TREND: Final = RuleBook(
-    (
-        (Rule.NO_COMMIT, nothing_was_committed, Status.OK),
-        (Rule.TOO_FEW_COMMITS, there_are_hardly_any_commits, Status.OK),
-        (Rule.NO_LAG_NOW, there_is_no_lag_now, Status.OK),
-        (Rule.STOPPED, the_commits_stopped, Status.STOP),
-        (Rule.REWOUND, the_offsets_fell_and_did_not_come_back, Status.REWIND),
-        (Rule.CAUGHT_UP, the_lag_was_gone_at_some_commit, Status.OK),
-        (Rule.STALLED, the_offsets_of_a_full_window_do_not_move, Status.STALL),
-        (Rule.GROWING, the_lag_grows, Status.WARN),
-    ),
-    otherwise=Rule.NOT_GROWING,
-    # what the marker of a transaction leaves behind a consumer that has read everything
-    allowed_lag=1,
-)
-# a mapping of class-name of the evaluator: its rules
-RULES: Final[dict[str, RuleBook]] = {"caching": CACHING, "trend": TREND}
-
-
-# a mapping of rule number: status, as an array to index with rules; a rule gives the same status in every book
-_STATUS_OF: Final = np.full(max(Rule) + 1, Status.OK, dtype=np.int8)
-for _book in RULES.values():
-    for _rule, _, _status in _book.rules:
-        _STATUS_OF[_rule] = _status
-
-
-def facts(
-    digest: Digest,
-    head: Ints,
-    lowest_sample: Ints,
-    now_ms: int,
-    *,
-    intervals: int,
-    allowed_lag: Ints | int,
-    minimum_complete: float,
-) -> Facts:
-    """How the windows stand now; `head` is the newest head of each, UNKNOWN where there is none yet."""
-    lag = np.maximum(head - digest.last_offset, 0)
-    return Facts(
-        digest=digest,
-        # UNKNOWN is below every offset, so there is no lag without a head either
-        current_lag=np.where(digest.entries == 0, 0, lag),
-        complete=(digest.entries / intervals).astype(np.float32),
-        lowest_sample=lowest_sample,
-        now_ms=now_ms // 1000 * 1000,
-        allowed_lag=allowed_lag,
-        minimum_complete=minimum_complete,
+def _stalled_sentence(numbers: Numbers) -> str:
+    if numbers.entries == 1:
+        return (
+            f"The only commit has offset {numbers.offsets[0]} and the lag is {numbers.current_lag}: "
+            "the consumer commits but has not moved."
+        )
+    return (
+        f"All {numbers.entries} commits have offset {numbers.offsets[0]}, and the lag is "
+        f"{numbers.current_lag}: the consumer commits but does not move."
     )
 
 
-def judge(
-    digest: Digest,
-    head: Ints,
-    lowest_sample: Ints,
-    now_ms: int,
-    *,
-    intervals: int,
-    allowed_lag: Ints | int,
-    minimum_complete: float,
-    book: RuleBook = CACHING,
-) -> Verdict:
-    """The verdict on each window; `head` and `lowest_sample` are UNKNOWN where there is no sample yet."""
-    seen = facts(
-        digest,
-        head,
-        lowest_sample,
-        now_ms,
-        intervals=intervals,
-        allowed_lag=allowed_lag,
-        minimum_complete=minimum_complete,
+STALLED: Final = RuleSpec(Rule.STALLED, Status.STALL, lambda facts: facts.digest.stalled, _stalled_sentence)
+STALLED_OVER_A_FULL_WINDOW: Final = replace(STALLED, holds=_stalled_over_a_full_window)
+
+
+# 8: falling_behind, and 9: keeping_pace where none of the rules of `caching` holds
+
+
+def falling_behind(lag: Ints, filled: Mask) -> Mask:
+    """No known lag is below the known lag before it; trivially so for one known lag or none."""
+    known = lag != UNKNOWN
+    shrinks: Mask = ((lag[:, 1:] < lag[:, :-1]) & known[:, 1:]).any(axis=1)
+    rows = np.flatnonzero((filled & ~known).any(axis=1))
+    if len(rows):
+        # unknown lags count as the last known one; the lags are never negative, so UNKNOWN leads
+        columns = np.where(known[rows], np.arange(lag.shape[1]), 0)
+        carried = np.take_along_axis(lag[rows], np.maximum.accumulate(columns, axis=1), axis=1)
+        shrinks[rows] = (carried[:, 1:] < carried[:, :-1]).any(axis=1)
+    return ~shrinks
+
+
+def _falling_behind_sentence(numbers: Numbers) -> str:
+    known = [lag for lag in numbers.lags if lag != UNKNOWN]
+    moves = f"The offsets move from {numbers.offsets[0]} to {numbers.offsets[-1]}"
+    if not known:
+        return (
+            f"{moves}, but no lag at a commit is known to have shrunk; the lag is {numbers.current_lag} now."
+        )
+    return (
+        f"{moves}, but over {numbers.entries} commits the lag never shrinks: "
+        f"{', '.join(map(str, known))}, and {numbers.current_lag} now."
     )
-    rule = np.full(len(digest), book.otherwise, dtype=np.int8)
-    # from the last to the first, so that the first that holds is what stays
-    for number, holds, _ in reversed(book.rules):
-        rule[holds(seen)] = number
-    return Verdict(_STATUS_OF[rule], seen.current_lag, seen.complete, rule)
+
+
+def _keeping_pace_sentence(numbers: Numbers) -> str:
+    known = [(at, lag) for at, lag in enumerate(numbers.lags) if lag != UNKNOWN]
+    (before, high), (after, low) = next(pair for pair in pairwise(known) if pair[1][1] < pair[0][1])
+    return (
+        f"The lag is {numbers.current_lag} now, but it shrank from {high} to {low} between commits "
+        f"{before + 1} and {after + 1} of {numbers.entries}: the consumer moves and catches up at times."
+    )
+
+
+FALLING_BEHIND: Final = RuleSpec(
+    Rule.FALLING_BEHIND, Status.WARN, lambda facts: facts.digest.falling_behind, _falling_behind_sentence
+)
+KEEPING_PACE: Final = RuleSpec(Rule.KEEPING_PACE, Status.OK, _otherwise, _keeping_pace_sentence)
+
+
+# 10: growing, and 11: not_growing where none of the rules of `trend` holds
+
+# Lags that grow lie on a line; those of a group that lags evenly waver, and by chance they waver along a line. The
+# nearer to 1, the more rarely that is taken for growth, and the more even the growth must be. `warren lab` shows both.
+STRAIGHT: Final = 0.99
+# the share of what comes in that stays unread; that of a group that is minutes late is 0.02 when traffic rises at dawn
+WORTH_A_WARNING: Final = 0.03
+# in messages, over the window: where a few come a minute, chance makes such lines
+LEAST_RISE: Final = 10
+
+
+def growing(windows: Windows, entries: Ints) -> Mask:
+    """In a full window the lag rises along a line with what comes in: a share of that always stays unread.
+
+    The newest entry is left out: with `min-distance` its slot is still open.
+    """
+    growing = np.zeros(windows.rows, dtype=np.bool_)
+    lag = windows.lag[:, :-1]
+    if lag.shape[1] < FEWEST_ON_A_LINE:
+        return growing
+    known = lag != UNKNOWN
+    full = (entries == windows.intervals) & enough_known(known)
+    # most lags do not end above where they begin, and those need not be fitted
+    first, last = known.argmax(axis=1), known.shape[1] - 1 - known[:, ::-1].argmax(axis=1)
+    every = np.arange(windows.rows)
+    rows = np.flatnonzero(full & (lag[every, last] - lag[every, first] >= LEAST_RISE))
+    if len(rows):
+        line = fit(windows.offset[rows, :-1] + lag[rows], lag[rows], known[rows])
+        growing[rows] = (line.slope >= WORTH_A_WARNING) & (line.straightness >= STRAIGHT)
+    return growing
+
+
+def _growing_sentence(numbers: Numbers) -> str:
+    line, known = _line(numbers), _known(numbers)
+    return (
+        f"The offsets move from {numbers.offsets[0]} to {numbers.offsets[-1]}, but over {numbers.entries} "
+        f"commits the lag rises along a line, from {known[0]} to {known[-1]}: {line.slope[0]:.0%} of "
+        f"what comes in stays unread. It is {numbers.current_lag} now."
+    )
+
+
+def _not_growing_sentence(numbers: Numbers) -> str:
+    lags = f"The lag is {numbers.current_lag} now, and never within what is allowed in the window, but"
+    if numbers.entries < numbers.intervals:
+        few = f"{numbers.entries} of {numbers.intervals} commits"
+        return f"{lags} the window has only {few}: growth shows in a full one."
+    if numbers.intervals <= FEWEST_ON_A_LINE:
+        return f"{lags} {numbers.intervals} commits are too few to see growth; set intervals to 10."
+    known = _known(numbers)
+    if not enough_known(np.array([numbers.lags[:-1]]) != UNKNOWN)[0]:
+        return f"{lags} only {len(known)} lags of the window are known, too few to see growth."
+    line = _line(numbers)
+    return (
+        f"{lags} it does not rise along a line ({known[0]} to {known[-1]} over {numbers.entries} "
+        f"commits, correlation {line.straightness[0]:.2f}): the consumer lags and keeps pace."
+    )
+
+
+def _known(numbers: Numbers) -> list[int]:
+    """The known lags that the rule looks at: all but the newest."""
+    return [lag for lag in numbers.lags[:-1] if lag != UNKNOWN]
+
+
+def _line(numbers: Numbers) -> Line:
+    """The line through all known lags but the newest, as the rule draws it."""
+    lag, offset = (np.array([values[:-1]], dtype=np.int64) for values in (numbers.lags, numbers.offsets))
+    return fit(offset + lag, lag, lag != UNKNOWN)
+
+
+GROWING: Final = RuleSpec(Rule.GROWING, Status.WARN, lambda facts: facts.digest.growing, _growing_sentence)
+NOT_GROWING: Final = RuleSpec(Rule.NOT_GROWING, Status.OK, _otherwise, _not_growing_sentence)
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:.3f}".rstrip("0").rstrip(".") + " s"

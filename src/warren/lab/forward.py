@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
-from warren.evaluator.digest import digest
-from warren.evaluator.rules import CACHING, TREND, RuleBook, judge
+from warren.evaluator.verdict import CACHING, TREND, RuleBook, RuleSettings, digest, judge
 from warren.lab.groups import Played, Timetable, play
 from warren.lab.producers import Floats, Ints, Rng
 from warren.lab.scenarios import Scenario
@@ -203,10 +202,7 @@ class _Warren:
                 bucket.heads.newest_offset[bucket.place_of],
                 lowest[bucket.place_of],
                 _ms(now_s),
-                intervals=looks.intervals,
-                allowed_lag=allowed_lag,
-                minimum_complete=0.0,
-                book=book,
+                RuleSettings(looks.intervals, allowed_lag, 0.0, book),
             )
             return self._by_group(verdict.status, Status.OK).astype(np.int8)
 
@@ -279,8 +275,5 @@ class _Burrow:
             ring[-1],
             ring.min(axis=0),
             _ms(now_s),
-            intervals=self._looks.intervals,
-            allowed_lag=allowed_lag,
-            minimum_complete=0.0,
-            book=CACHING,
+            RuleSettings(self._looks.intervals, allowed_lag, 0.0, CACHING),
         ).status

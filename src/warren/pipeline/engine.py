@@ -17,14 +17,14 @@ from warren.common.look import LookTaken
 from warren.common.request import Request
 from warren.config.sections import GroupLists, KafkaConsumer
 from warren.consumer.source import OffsetsSettings
-from warren.evaluator.rules import RULES
+from warren.evaluator.verdict import RULES, RuleSettings
 from warren.kafka.brokers import Brokers
 from warren.kafka.client import client_properties
 from warren.memory import return_large
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session, stop
 from warren.pipeline.source import SourceSettings
-from warren.snapshot.read_model import Counts, ReadModel, RuleSettings
+from warren.snapshot.read_model import Counts, ReadModel
 from warren.storage.bucket import WindowSettings
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from warren.common import frames
 from warren.common.look import LookTaken
 from warren.common.owner import Owner, read_report
 from warren.common.sentinels import EMPTY, UNKNOWN
-from warren.evaluator.digest import Digest, digest
+from warren.evaluator.facts import Digest
 from warren.evaluator.groups import roll_up
-from warren.evaluator.rules import CACHING, RuleBook, judge
+from warren.evaluator.verdict import RuleSettings, digest, judge
 from warren.snapshot.structure import Places, Structure, arranged
 from warren.snapshot.view import ClusterView, WindowArrays
 from warren.storage.windows import Windows
@@ -42,16 +42,6 @@ class Counts(msgspec.Struct):
     denied: int = 0
     # reason: records
     skipped: dict[str, int] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSettings:
-    """How windows are judged."""
-
-    intervals: int
-    allowed_lag: int
-    minimum_complete: float
-    book: RuleBook = CACHING
 
 
 @dataclass(slots=True)
@@ -141,10 +131,7 @@ class ReadModel:
             self._head[place],
             self._lowest[place],
             self.look.as_of_ms,
-            intervals=self._rules.intervals,
-            allowed_lag=self._rules.allowed_lag,
-            minimum_complete=self._rules.minimum_complete,
-            book=self._rules.book,
+            self._rules,
         )
         partition_count = self._partition_counts(structure)
         return ClusterView(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from warren.common.owner import Owner
     from warren.evaluator.groups import Groups
-    from warren.evaluator.rules import Verdict
+    from warren.evaluator.verdict import Verdict
     from warren.snapshot.structure import Places, Structure
 
     Ints = NDArray[np.int64]

@@ -14,7 +14,7 @@ import pytest
 from warren.common.status import Status
 from warren.demo.groups import CAST, CLEAR_RISE, Actor, Plan, Protocol, creep, fall_behind, rewind, stick
 from warren.demo.topics import TOPICS, Topic, backlog, bursts
-from warren.evaluator.rules import digest, judge
+from warren.evaluator.verdict import RuleSettings, digest, judge
 from warren.storage.heads import Heads, bracket, certain, head_at, head_before, lag_at, look_into, lowest
 from warren.storage.windows import Commits, Windows, place_into
 
@@ -138,9 +138,7 @@ def verdicts(
             heads.newest_offset,
             lowest(heads, REFRESH_MS),
             ms(asked),
-            intervals=INTERVALS,
-            allowed_lag=0,
-            minimum_complete=0.0,
+            RuleSettings(INTERVALS),
         )
         yield now, [Status(status) for status in verdict.status.tolist()], windows.filled.tolist()
         asked = max(machine.later(asked, rng.uniform(1.0, 3.0)), now)

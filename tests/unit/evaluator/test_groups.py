@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from warren.common.status import Status
 from warren.evaluator.groups import NO_ROW, roll_up
-from warren.evaluator.rules import Rule, Verdict
+from warren.evaluator.rules import Rule
+from warren.evaluator.verdict import Verdict
 
 OK, WARN, STOP, STALL, REWIND = Status.OK, Status.WARN, Status.STOP, Status.STALL, Status.REWIND
 # status, current lag, complete

@@ -12,7 +12,6 @@ import pytest
 from warren.common.sentinels import UNKNOWN
 from warren.evaluator.captures import Defaults, cases
 from warren.evaluator.cases import Case, Entry, explain
-from warren.evaluator.reasons import SENTENCES
 from warren.evaluator.rules import Rule
 
 NOW_MS: Final = 1_000_000_000
@@ -201,7 +200,7 @@ def test_because(reason: Reason) -> None:
 
 
 def test_every_rule_has_a_sentence() -> None:
-    assert set(SENTENCES) == set(Rule) == {reason.rule for reason in REASONS}
+    assert set(Rule) == {reason.rule for reason in REASONS}
 
 
 def test_every_captured_window_can_be_explained() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
-from warren.evaluator.rules import CACHING, TREND, Digest, Rule, Verdict, digest, judge
+from warren.evaluator.facts import Digest
+from warren.evaluator.rules import Rule
+from warren.evaluator.verdict import CACHING, TREND, RuleSettings, Verdict, digest, judge
 from warren.storage.windows import Windows
 
 NOW_MS = 1_000_000_999
@@ -209,9 +213,7 @@ def judged(windows: Windows, case: Case) -> Verdict:
         np.full(windows.rows, case.head),
         np.full(windows.rows, case.lowest_sample),
         NOW_MS,
-        intervals=case.intervals,
-        allowed_lag=case.allowed_lag,
-        minimum_complete=case.minimum_complete,
+        RuleSettings(case.intervals, case.allowed_lag, case.minimum_complete),
     )
 
 
@@ -227,9 +229,9 @@ def test_rule(case: Case) -> None:
 
 def test_every_rule_has_a_case() -> None:
     assert {case.rule for case in CASES} == {rule for rule in Rule if rule <= Rule.KEEPING_PACE}
-    of_burrow = [rule for rule in Rule if rule < Rule.KEEPING_PACE]
-    assert [rule for rule, _, _ in CACHING.rules] == of_burrow
-    assert [rule for rule, _, _ in TREND.rules] == [*of_burrow[:-1], Rule.GROWING]
+    of_both = [rule for rule in Rule if rule < Rule.FALLING_BEHIND]
+    assert [spec.rule for spec in CACHING.rules] == [*of_both, Rule.FALLING_BEHIND, Rule.KEEPING_PACE]
+    assert [spec.rule for spec in TREND.rules] == [*of_both, Rule.GROWING, Rule.NOT_GROWING]
 
 
 def test_windows_are_judged_side_by_side() -> None:
@@ -242,9 +244,7 @@ def test_windows_are_judged_side_by_side() -> None:
         np.array([case.head for case in alike]),
         np.array([case.lowest_sample for case in alike]),
         NOW_MS,
-        intervals=4,
-        allowed_lag=allowed,
-        minimum_complete=0.0,
+        RuleSettings(4, allowed),
     )
 
     assert [Rule(rule) for rule in verdict.rule] == [case.rule for case in alike]
@@ -263,10 +263,9 @@ def test_now_counts_in_whole_seconds() -> None:
     windows.order[0] = [0, 1]
     facts = digest(windows, 0)
     head = np.array([9])
-    settings = {"intervals": 2, "allowed_lag": 0, "minimum_complete": 0.0}
 
-    within = judge(facts, head, head, 7_000_999, **settings)  # type: ignore[arg-type]
-    after = judge(facts, head, head, 7_001_000, **settings)  # type: ignore[arg-type]
+    within = judge(facts, head, head, 7_000_999, RuleSettings(2))
+    after = judge(facts, head, head, 7_001_000, RuleSettings(2))
 
     assert (Rule(within.rule[0]), Rule(after.rule[0])) == (Rule.FALLING_BEHIND, Rule.STOPPED)
 
@@ -288,9 +287,17 @@ def test_nothing_to_judge() -> None:
         nothing,
         nothing,
         NOW_MS,
-        intervals=10,
-        allowed_lag=0,
-        minimum_complete=0.0,
+        RuleSettings(10),
     )
 
     assert len(verdict.status) == 0
+
+
+def test_the_numbers_in_the_docs_are_those_of_the_rules() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "rules.md").read_text()
+    rows = re.findall(r"^\| ([0-9]+) \| `(\w+)` \|.*\| (\w+) \|$", page, re.MULTILINE)
+    specs = {spec.rule: spec.status for book in (CACHING, TREND) for spec in book.rules}
+
+    assert [(int(number), name, status) for number, name, status in rows] == [
+        (rule, rule.name.lower(), specs[rule].name) for rule in Rule
+    ]

@@ -11,7 +11,7 @@ import pytest
 
 from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
-from warren.evaluator.rules import digest, judge
+from warren.evaluator.verdict import RuleSettings, digest, judge
 from warren.storage.windows import Windows
 
 CASES: Final[list[dict[str, Any]]] = [
@@ -44,9 +44,7 @@ def test_verdict_is_burrows(case: dict[str, Any]) -> None:
         np.array(case["broker_ring"][-1:]),
         np.array([min(case["broker_ring"])]),
         case["evaluated_at_ms"],
-        intervals=case["intervals"],
-        allowed_lag=case["allowed_lag"],
-        minimum_complete=case["minimum_complete"],
+        RuleSettings(case["intervals"], case["allowed_lag"], case["minimum_complete"]),
     )
 
     assert Status(verdict.status[0]).name == case["status"]

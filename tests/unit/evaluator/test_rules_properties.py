@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
-from warren.evaluator.rules import digest, judge
+from warren.evaluator.verdict import RuleSettings, digest, judge
 from warren.storage.windows import Windows
 
 INTERVALS: Final = 5
@@ -81,9 +81,7 @@ def test_judge_is_reading_the_rules_one_by_one(
         np.array([samples[-1] if samples else UNKNOWN for _, samples, _ in windows]),
         np.array([min(samples, default=UNKNOWN) for _, samples, _ in windows]),
         now_ms,
-        intervals=INTERVALS,
-        allowed_lag=allowed,
-        minimum_complete=minimum_complete,
+        RuleSettings(INTERVALS, allowed, minimum_complete),
     )
 
     found = zip(verdict.status.tolist(), verdict.current_lag.tolist(), verdict.complete.tolist(), strict=True)

@@ -9,8 +9,9 @@ import pytest
 
 from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
-from warren.evaluator.digest import fit
-from warren.evaluator.rules import TREND, Rule, Verdict, digest, judge
+from warren.evaluator.line import fit
+from warren.evaluator.rules import Rule
+from warren.evaluator.verdict import TREND, RuleSettings, Verdict, digest, judge
 from warren.storage.windows import Windows
 
 NOW_MS = 1_700_000_000_000
@@ -87,10 +88,7 @@ def judged(windows: Windows, now_ms: int = NOW_MS) -> Verdict:
         head,
         head,
         now_ms,
-        intervals=windows.intervals,
-        allowed_lag=0,
-        minimum_complete=0.0,
-        book=TREND,
+        RuleSettings(windows.intervals, 0, 0.0, TREND),
     )
 
 

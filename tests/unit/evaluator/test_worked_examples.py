@@ -14,7 +14,8 @@ import pytest
 from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
 from warren.evaluator.groups import roll_up
-from warren.evaluator.rules import Rule, Verdict, digest, judge
+from warren.evaluator.rules import Rule
+from warren.evaluator.verdict import RuleSettings, Verdict, digest, judge
 from warren.storage.windows import Commits, Windows, place
 
 T: Final = 1_700_000_000_000
@@ -97,9 +98,7 @@ def judged(windows: Windows, now_s: int, head: int | None = None) -> Verdict:
         known,
         known,
         T + now_s * 1000,
-        intervals=10,
-        allowed_lag=0,
-        minimum_complete=0.0,
+        RuleSettings(10),
     )
 
 

@@ -1,0 +1,136 @@
+"""From windows to statuses: the rules in the order of asking, where the first that holds decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from warren.common.sentinels import EMPTY
+from warren.evaluator import rules
+from warren.evaluator.facts import Digest, Facts
+from warren.evaluator.rules import Rule, RuleSpec
+from warren.storage.windows import Ints, Windows
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBook:
+    """Rules in the order in which they are asked; the last one always holds."""
+
+    rules: tuple[RuleSpec, ...]
+    # the allowed lag where nobody has set one
+    allowed_lag: int = 0
+
+    def spec(self, rule: int) -> RuleSpec:
+        """The rule of this number, as this book asks it."""
+        return next(spec for spec in self.rules if spec.rule == rule)
+
+
+# Burrow's, to the letter
+CACHING: Final = RuleBook(
+    (
+        rules.NO_COMMIT,
+        rules.TOO_FEW_COMMITS,
+        rules.NO_LAG_NOW,
+        rules.STOPPED,
+        rules.REWOUND,
+        rules.CAUGHT_UP,
+        rules.STALLED,
+        rules.FALLING_BEHIND,
+        rules.KEEPING_PACE,
+    )
+)
+# Burrow's, but a warning needs a lag that grows, and no verdict comes before there is ground for it
+TREND: Final = RuleBook(
+    (
+        rules.NO_COMMIT,
+        rules.TOO_FEW_COMMITS_FOR_A_TREND,
+        rules.NO_LAG_NOW,
+        rules.STOPPED,
+        rules.REWOUND,
+        rules.CAUGHT_UP,
+        rules.STALLED_OVER_A_FULL_WINDOW,
+        rules.GROWING,
+        rules.NOT_GROWING,
+    ),
+    # what the marker of a transaction leaves behind a consumer that has read everything
+    allowed_lag=1,
+)
+# a mapping of class-name of the evaluator: its rules
+RULES: Final[dict[str, RuleBook]] = {"caching": CACHING, "trend": TREND}
+# a mapping of rule number: status, as an array to index with rules; a rule gives the same status in every book
+_STATUS_OF: Final = np.zeros(max(Rule) + 1, dtype=np.int8)
+for _spec in (*CACHING.rules, *TREND.rules):
+    _STATUS_OF[_spec.rule] = _spec.status
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSettings:
+    """How windows are judged."""
+
+    # entries that a full window has
+    intervals: int
+    # one number for all windows or one for each
+    allowed_lag: Ints | int = 0
+    minimum_complete: float = 0.0
+    book: RuleBook = CACHING
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The judgement on many partitions: 1-D arrays, one item per window."""
+
+    # of Status
+    status: npt.NDArray[np.int8]
+    current_lag: Ints
+    complete: npt.NDArray[np.float32]
+    # of Rule
+    rule: npt.NDArray[np.int8]
+
+
+def digest(windows: Windows, allowed_lag: Ints | int) -> Digest:
+    """What the windows alone say; `allowed_lag` is one number for all windows or one for each."""
+    filled = windows.order != EMPTY
+    entries = np.count_nonzero(filled, axis=1).astype(np.int64)
+    every = np.arange(windows.rows)
+    # with no entry this is the last slot, which is empty like the others
+    first = np.minimum(windows.intervals - entries, windows.intervals - 1)
+    allowed = np.broadcast_to(np.asarray(allowed_lag, dtype=np.int64), every.shape)
+    return Digest(
+        entries=entries,
+        first_timestamp=np.where(entries, windows.timestamp[every, first], 0),
+        last_timestamp=np.where(entries, windows.timestamp[:, -1], 0),
+        last_offset=np.where(entries, windows.offset[:, -1], 0),
+        rewound=rules.rewound(windows.offset, filled),
+        caught_up=rules.caught_up(windows, allowed),
+        stalled=rules.stalled(windows.offset, filled),
+        falling_behind=rules.falling_behind(windows.lag, filled),
+        growing=rules.growing(windows, entries),
+    )
+
+
+def judge(digest: Digest, head: Ints, lowest_sample: Ints, now_ms: int, settings: RuleSettings) -> Verdict:
+    """The verdict on each window; `head` and `lowest_sample` are UNKNOWN where there is no sample yet."""
+    lag = np.maximum(head - digest.last_offset, 0)
+    facts = Facts(
+        digest=digest,
+        # UNKNOWN is below every offset, so there is no lag without a head either
+        current_lag=np.where(digest.entries == 0, 0, lag),
+        complete=(digest.entries / settings.intervals).astype(np.float32),
+        lowest_sample=lowest_sample,
+        now_ms=whole_seconds(now_ms),
+        allowed_lag=settings.allowed_lag,
+        minimum_complete=settings.minimum_complete,
+    )
+    rule = np.empty(len(digest), dtype=np.int8)
+    # from the last to the first, so that the first that holds is what stays
+    for spec in reversed(settings.book.rules):
+        rule[spec.holds(facts)] = spec.rule
+    return Verdict(_STATUS_OF[rule], facts.current_lag, facts.complete, rule)
+
+
+def whole_seconds(now_ms: int) -> int:
+    """The time as the rules count it, which is Burrow's way: in ms, without the part of a second."""
+    return now_ms // 1000 * 1000
