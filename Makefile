@@ -33,11 +33,12 @@ test-telegraf: ## what Telegraf reads from Warren; builds Telegraf first, once, 
 	@tools/telegraf >/dev/null
 	@$(BIN)/pytest tests/e2e/telegraf.py $(ARGS)
 
-lint: ## ruff and mypy
+lint: ## ruff, mypy, and the imports between packages
 	@tools/setup lint
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo --no-cache
 
 format: ## put the code into ruff's form
 	@tools/setup lint
