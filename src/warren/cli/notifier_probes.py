@@ -17,9 +17,9 @@ from warren.cli.attempts import Probe, UnreachableError
 from warren.config import AnyNotifier, Settings
 from warren.config.modules import EmailNotifier, HttpNotifier, SlackNotifier
 from warren.errors import ConfigError
-from warren.notifier.senders.trust import trust
+from warren.notifier.senders.tls import tls_context
 
-Trusting = Callable[[], ssl.SSLContext]
+MakeContext = Callable[[], ssl.SSLContext]
 
 _PORTS: Final = {"http": 80, "https": 443}
 # mail servers on this port speak TLS from the first byte
@@ -36,13 +36,13 @@ def notifier_probes(settings: Settings) -> Iterator[Probe]:
 def _probes(settings: Settings, key: str, module: AnyNotifier) -> Iterator[Probe]:
     match module:
         case HttpNotifier():
-            trusting = _trusting(settings, module)
+            make_context = _tls_context(settings, module)
             # open and close mostly go to the same host
             for origin in dict.fromkeys(_origin(url) for url in (module.url_open, module.url_close) if url):
-                yield Probe(key, "HTTP", origin, partial(_web, origin, trusting))
+                yield Probe(key, "HTTP", origin, partial(_web, origin, make_context))
         case EmailNotifier():
             where = f"{module.server}:{module.port}"
-            yield Probe(key, "SMTP", where, partial(_mail, module, _trusting(settings, module)))
+            yield Probe(key, "SMTP", where, partial(_mail, module, _tls_context(settings, module)))
         case SlackNotifier():
             webhook = module.webhook_url.get_secret_value()
             if webhook:
@@ -55,10 +55,10 @@ def _probes(settings: Settings, key: str, module: AnyNotifier) -> Iterator[Probe
             return
 
 
-def _trusting(settings: Settings, module: HttpNotifier | EmailNotifier) -> Trusting:
+def _tls_context(settings: Settings, module: HttpNotifier | EmailNotifier) -> MakeContext:
     """As the sender trusts; a file that cannot be read is found when the try is made."""
     extra_ca = settings.path(module.extra_ca) if module.extra_ca else None
-    return partial(trust, extra_ca, noverify=module.noverify)
+    return partial(tls_context, extra_ca, noverify=module.noverify)
 
 
 def _origin(url: str) -> str:
@@ -70,20 +70,20 @@ def _origin(url: str) -> str:
     return f"{scheme}://{host.rpartition('@')[2]}"
 
 
-def _context(trusting: Trusting) -> ssl.SSLContext:
+def _context(make_context: MakeContext) -> ssl.SSLContext:
     try:
-        return trusting()
+        return make_context()
     except ConfigError as error:
         raise UnreachableError(str(error)) from None
 
 
-def _web(origin: str, trusting: Trusting, limit_s: float) -> str:
+def _web(origin: str, make_context: MakeContext, limit_s: float) -> str:
     """Connects, and no more: a request would be a message."""
     if "{{" in origin:
         return "not tried: its host comes from a template"
     address = urlsplit(origin)
     host = address.hostname or ""
-    context = _context(trusting) if address.scheme == "https" else None
+    context = _context(make_context) if address.scheme == "https" else None
     try:
         port = address.port or _PORTS[address.scheme]
         with socket.create_connection((host, port), timeout=limit_s) as plain:
@@ -95,9 +95,9 @@ def _web(origin: str, trusting: Trusting, limit_s: float) -> str:
         raise UnreachableError(_reason(error)) from None
 
 
-def _mail(module: EmailNotifier, trusting: Trusting, limit_s: float) -> str:
+def _mail(module: EmailNotifier, make_context: MakeContext, limit_s: float) -> str:
     """Greets, and no more."""
-    context = _context(trusting)
+    context = _context(make_context)
     from_the_start = module.tls == "tls" or (module.tls == "auto" and module.port == _SMTPS_PORT)
     try:
         if from_the_start:

@@ -22,7 +22,7 @@ from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, Pa
 from warren.config.sections import KafkaConsumer
 from warren.kafka.client import client_properties
 from warren.kafka.login import with_login
-from warren.notifier.leadership import logged_in
+from warren.notifier.leadership import login_options
 
 # clients that report on their own would talk over our answer
 _SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)
@@ -46,7 +46,10 @@ def probes(settings: Settings) -> Iterator[Probe]:
     if settings.zookeeper is not None:
         where = ",".join(settings.zookeeper.servers)
         yield Probe(
-            "zookeeper", "ZooKeeper", where, partial(_zookeeper, where, "", **logged_in(settings.zookeeper))
+            "zookeeper",
+            "ZooKeeper",
+            where,
+            partial(_zookeeper, where, "", **login_options(settings.zookeeper)),
         )
     yield from notifier_probes(settings)
     for name, sink in settings.sink.items():

@@ -1,1 +1,1 @@
-"""Incidents and the messages about them: who is told of a group in trouble, when, and how."""
+"""Incidents and the messages about them: who is notified, when, and how."""

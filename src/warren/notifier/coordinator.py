@@ -1,4 +1,4 @@
-"""The notifier as a whole: looks at every group at a fixed pace, decides, writes down and hands over."""
+"""The notifier as a whole: evaluates every group at a fixed interval, decides, stores and sends."""
 
 from __future__ import annotations
 
@@ -18,57 +18,57 @@ from warren.common.status import Status
 from warren.config import Settings
 from warren.config.settings import AnyNotifier
 from warren.errors import ConfigError
-from warren.notifier.book import Book, BookError, Case
-from warren.notifier.deliveries import Deliveries, Outlet, Waiting
+from warren.notifier.deliveries import Deliveries, MessageSender, QueuedMessage
 from warren.notifier.incidents import (
-    News,
+    DeliveryResult,
     Outcome,
-    looked_at,
+    cluster_reachable,
+    cluster_unreachable,
+    evaluated,
+    group_removed,
     nothing_to_do,
-    seen_again,
-    unseen,
-    vanished,
 )
-from warren.notifier.leadership import Alone, Election, Leader, instance_name
+from warren.notifier.leadership import Election, Leader, SingleInstance, instance_name
 from warren.notifier.ledger import Ledger
-from warren.notifier.local_book import LocalBook
 from warren.notifier.message import Message
 from warren.notifier.record import Ending, Incident, Leadership, ModuleCounts
 from warren.notifier.retries import wait_ms
 from warren.notifier.rules import Module, Moment
 from warren.notifier.senders import sender
-from warren.notifier.shared_book import SharedBook
+from warren.notifier.sqlite_store import SqliteStore
+from warren.notifier.store import Case, Store, StoreError
 from warren.notifier.templates import examine
 from warren.notifier.watch import Watch
+from warren.notifier.zookeeper_store import ZooKeeperStore
 from warren.snapshot.group_table import group_table
 from warren.snapshot.model import ClusterSnapshot
 
 log = structlog.get_logger("warren.notifier")
 
-# decisions that are written down together
+# decisions that are stored together
 _TOGETHER: Final = 200
 # seconds that an attempt may take where the module does not say
 _TIMEOUT_S: Final = 10.0
-# a longer round is not waited for when stopping
+# how long stopping waits for a round
 _STOP_S: Final = 3.0
-# groups whose modules are remembered
+# groups whose modules are cached
 _MOST_REMEMBERED: Final = 100_000
 
-# in place of a group's name: the cluster itself. Kafka's groups may have no name either; those are not told of
+# in place of a group's name: the cluster itself. Kafka's groups may have no name either; those are not notified
 CLUSTER: Final = ""
 
-MakeSender = Callable[[str, AnyNotifier, Callable[[str, str], str]], Outlet]
+MakeSender = Callable[[str, AnyNotifier, Callable[[str, str], str]], MessageSender]
 
 
 class Progress(Protocol):
-    """How far the reading of a cluster's commits is."""
+    """The progress of reading a cluster's commits."""
 
     @property
     def caught_up(self) -> bool: ...
 
     @property
     def blind(self) -> bool:
-        """Whether the cluster cannot be seen, or our clock not be relied upon."""
+        """Whether the cluster is unreachable, or this host's clock is unreliable."""
 
     @property
     def error(self) -> str:
@@ -76,7 +76,7 @@ class Progress(Protocol):
 
 
 class Snapshots(Protocol):
-    """What is looked at; `warren.httpserver.state.Answers` has it all."""
+    """What is evaluated; `warren.httpserver.state.Answers` implements it."""
 
     def clusters(self) -> list[str]: ...
 
@@ -88,7 +88,7 @@ class Snapshots(Protocol):
 class Coordinator:
     """Implements `warren.httpserver.state.Notifying` for readers and `warren.notifier.deliveries.Accounts`.
 
-    As in Burrow, one pace holds for all modules: the least of their intervals. A module's own interval is only what
+    As in Burrow, all modules share one interval: the smallest of theirs. A module's own interval is only what
     its send-interval is when that is not given.
     """
 
@@ -109,11 +109,11 @@ class Coordinator:
         self._settings = settings
         self._answers = answers
         self._modules = tuple(Module(name, module) for name, module in settings.notifier.items())
-        self._pace_s = float(min((each.settings.interval for each in self._modules), default=60))
+        self._interval_s = float(min((each.settings.interval for each in self._modules), default=60))
         own_name = name or instance_name()
         zookeeper = settings.zookeeper
         self._election = Election(zookeeper, own_name) if zookeeper else None
-        self._leader: Leader = self._election or Alone(own_name)
+        self._leader: Leader = self._election or SingleInstance(own_name)
         make = make_sender or partial(sender, located=settings.path)
         self._deliveries = Deliveries(
             {each: make(each, module, page) for each, module in settings.notifier.items()},
@@ -127,25 +127,25 @@ class Coordinator:
         self._ledger: Ledger | None = None
         # the term that the ledger was loaded in
         self._term: int | None = None
-        # cluster: since when it cannot be seen, on the monotonic clock
-        self._unseen_since_s: dict[str, float] = {}
+        # cluster: since when it is unreachable, on the monotonic clock
+        self._unreachable_since_s: dict[str, float] = {}
         self._watch = Watch(settings)
-        # cluster and group: the modules that tell of it
+        # cluster and group: the modules that notify about it
         self._accepting: dict[tuple[str, str], tuple[Module, ...]] = {}
         self._started_s = 0.0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="notifier", daemon=True)
 
     def start(self) -> None:
-        """Begin; returns at once, also when ZooKeeper does not answer. BookError when there is no place for a file."""
+        """Returns at once, also when ZooKeeper does not respond. StoreError when the file cannot be created."""
         self._started_s = time.monotonic()
-        self._ledger = Ledger(self._book(), needs_book=self._election is not None)
+        self._ledger = Ledger(self._store(), needs_store=self._election is not None)
         self._leader.start()
         self._deliveries.start()
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends within seconds; what is owed is sent after the next start, or by the next leader."""
+        """Ends within seconds; pending messages are sent after the next start, or by the next leader."""
         self._stopping.set()
         if self._ledger is None:
             return
@@ -159,7 +159,7 @@ class Coordinator:
         return self._ledger.incidents() if self._ledger else []
 
     def leadership(self) -> Leadership:
-        return self._leader.standing()
+        return self._leader.leadership()
 
     def counts(self) -> dict[str, ModuleCounts]:
         """By module."""
@@ -173,107 +173,109 @@ class Coordinator:
         """For the deliveries."""
         return self._ledger is not None and self._ledger.is_owed(message)
 
-    def report(self, news: News) -> None:
-        """For the deliveries: how an attempt went."""
+    def report(self, delivery: DeliveryResult) -> None:
+        """For the deliveries: the outcome of an attempt."""
         if self._ledger is None:
             return
         try:
-            self._ledger.note([news])
-        except BookError as error:
-            log.warning("cannot write down how a message went", message=news.message.id, error=str(error))
-            self._leader.doubt()
+            self._ledger.note([delivery])
+        except StoreError as error:
+            log.warning(
+                "cannot store the outcome of a message", message=delivery.message.id, error=str(error)
+            )
+            self._leader.invalidate_term()
 
-    def _book(self) -> Book:
+    def _store(self) -> Store:
         if self._election is not None and self._settings.zookeeper is not None:
-            return SharedBook(self._election, self._settings.zookeeper.root_path)
+            return ZooKeeperStore(self._election, self._settings.zookeeper.root_path)
         folder = Path(self._settings.spark.checkpoint_dir).absolute() / "notifier"
-        return LocalBook(folder, now_ms())
+        return SqliteStore(folder, now_ms())
 
     def _run(self) -> None:
         due_s = time.monotonic()
         while not self._stopping.wait(max(0.0, due_s - time.monotonic())):
-            # a look that comes late counts as if on time: repeats keep their pace
+            # a late round counts as if on time, so that repeats keep their interval
             late_ms = round((time.monotonic() - due_s) * 1000)
             try:
                 running_ms = round((due_s - self._started_s) * 1000)
                 self._round(Moment(now_ms() - late_ms, running_ms))
             except Exception:
-                # the next round may do better
-                log.exception("fault in the notifier")
-            missed = max(0.0, time.monotonic() - due_s) // self._pace_s
-            due_s += (missed + 1) * self._pace_s
+                # the next round may succeed
+                log.exception("error in the notifier")
+            missed = max(0.0, time.monotonic() - due_s) // self._interval_s
+            due_s += (missed + 1) * self._interval_s
 
     def _round(self, moment: Moment) -> None:
         assert self._ledger is not None  # noqa: S101 - there is one once started
         ledger, lease = self._ledger, self._leader.lease()
         try:
             if lease is None:
-                self._look_on(ledger)
+                self._follow(ledger)
                 return
             if lease.term != self._term:
                 self._take_over(ledger, lease.term, moment.now_ms)
             for cluster in self._answers.clusters():
-                self._look(ledger, cluster, moment)
+                self._evaluate_cluster(ledger, cluster, moment)
             for cluster in ledger.clusters() - set(self._answers.clusters()):
                 ended = self._ended(ledger.open_cases(cluster), moment, "unwatched")
                 self._decide(ledger, ended, moment)
-        except BookError as error:
-            # what was decided is not sent; the next round reads the book and decides anew
-            log.warning("the notifier's book is out of reach", error=str(error))
-            self._leader.doubt()
+        except StoreError as error:
+            # what was decided is not sent; the next round reads the store and decides again
+            log.warning("the notifier's store is unreachable", error=str(error))
+            self._leader.invalidate_term()
 
-    def _look_on(self, ledger: Ledger) -> None:
-        """Another instance may be sending: keep still, and see what it does."""
+    def _follow(self, ledger: Ledger) -> None:
+        """Another instance may be sending: send nothing, and read what it stores."""
         if self._term is not None:
             self._term = None
             self._deliveries.begin(0, ())
-        if self._election is not None and self._leader.standing().state == "following":
+        if self._election is not None and self._leader.leadership().state == "following":
             self._election.find_leader()
-            ledger.glance()
+            ledger.refresh()
 
     def _take_over(self, ledger: Ledger, term: int, now: int) -> None:
-        """Go on where the book ends, whoever wrote it."""
+        """Continue from the contents of the store, whichever instance wrote it."""
         known = set(self._settings.notifier)
         messages = ledger.load()
         orphans = [each for each in messages if each.module not in known]
         ledger.note(
-            News(each, "abandoned", 0, now, "its module is not configured any more") for each in orphans
+            DeliveryResult(each, "abandoned", 0, now, "its module is not configured any more")
+            for each in orphans
         )
         owed = [self._waiting(ledger, each, now) for each in messages if each.module in known]
         self._deliveries.begin(term, owed)
         self._term = term
         if owed:
-            log.info("messages are still owed", count=len(owed))
+            log.info("messages are pending", count=len(owed))
 
-    def _waiting(self, ledger: Ledger, message: Message, now: int) -> Waiting:
+    def _waiting(self, ledger: Ledger, message: Message, now: int) -> QueuedMessage:
         record = ledger.record_of(message)
         if record is None or not record.attempts:
-            return Waiting(message)
+            return QueuedMessage(message)
         left_s = wait_ms(record.attempts, record.at_ms, now) / 1000
-        return Waiting(message, record.attempts, time.monotonic() + left_s)
+        return QueuedMessage(message, record.attempts, time.monotonic() + left_s)
 
-    def _look(self, ledger: Ledger, cluster: str, moment: Moment) -> None:
-        """One cluster.
+    def _evaluate_cluster(self, ledger: Ledger, cluster: str, moment: Moment) -> None:
+        """Evaluate one cluster.
 
-        Nothing is decided about its groups while its windows are being filled or while it cannot be seen: an open or a
-        close would be false.
+        Nothing is decided about its groups while it is catching up or unreachable: an open or a close would be wrong.
         """
         progress, snapshot = self._answers.progress(cluster), self._answers.snapshot(cluster)
         cases = ledger.open_cases(cluster)
         itself = cases.pop(CLUSTER, None) or Case(cluster, CLUSTER)
         if progress.blind:
-            since_s = self._unseen_since_s.setdefault(cluster, time.monotonic())
-            self._decide(ledger, self._unseen(itself, progress.error, since_s, moment), moment)
+            since_s = self._unreachable_since_s.setdefault(cluster, time.monotonic())
+            self._decide(ledger, self._unreachable(itself, progress.error, since_s, moment), moment)
             return
-        self._unseen_since_s.pop(cluster, None)
+        self._unreachable_since_s.pop(cluster, None)
         if not progress.caught_up or snapshot is None:
             return
         if not itself.is_empty:
-            self._decide(ledger, iter([seen_again(itself, self._modules, moment, _new_id)]), moment)
+            self._decide(ledger, iter([cluster_reachable(itself, self._modules, moment, _new_id)]), moment)
         self._decide(ledger, self._outcomes(cases, snapshot, moment), moment)
 
-    def _unseen(self, case: Case, reason: str, since_s: float, moment: Moment) -> Iterator[Outcome]:
-        """The cluster cannot be seen: those who asked for it are told, after a while."""
+    def _unreachable(self, case: Case, reason: str, since_s: float, moment: Moment) -> Iterator[Outcome]:
+        """The cluster is unreachable: modules with `cluster-incidents` are notified, after their delay."""
         seconds = time.monotonic() - since_s
         modules = [
             module
@@ -282,7 +284,7 @@ class Coordinator:
             and (seconds >= module.settings.cluster_incident_after or module.name in case.told)
         ]
         if modules:
-            outcome = unseen(case, reason, modules, moment, _new_id)
+            outcome = cluster_unreachable(case, reason, modules, moment, _new_id)
             if outcome.case != case or outcome.messages:
                 yield outcome
 
@@ -290,17 +292,19 @@ class Coordinator:
         self, cases: dict[str, Case], snapshot: ClusterSnapshot, moment: Moment
     ) -> Iterator[Outcome]:
         table = group_table(snapshot)
-        troubled = np.flatnonzero(np.asarray(table.status) != Status.OK).tolist()
-        everyone = any(module.hears_of_ok for module in self._modules)
-        # a group that the lists leave out by now is not told of, though its windows may be there for a while
-        place = {name: at for at, name in enumerate(table.names) if name != CLUSTER}
-        # a partition without a leader, or a topic that was hidden from us, says nothing: neither open nor close
-        unseen = snapshot.unseen()
-        # most groups are OK and were before: nobody looks at them one by one
-        looks = range(len(table.names)) if everyone else {*troubled, *(place[g] for g in cases if g in place)}
-        for at in sorted(looks):
+        not_ok = np.flatnonzero(np.asarray(table.status) != Status.OK).tolist()
+        include_ok = any(module.notifies_ok for module in self._modules)
+        # a group that the lists exclude by now is not notified, though its windows may exist for a while
+        index = {name: at for at, name in enumerate(table.names) if name != CLUSTER}
+        # groups with a partition without a leader, or a topic that is not visible to us: neither open nor close
+        unreachable = snapshot.unseen()
+        # most groups are OK and were before: they are not evaluated one by one
+        chosen = (
+            range(len(table.names)) if include_ok else {*not_ok, *(index[g] for g in cases if g in index)}
+        )
+        for at in sorted(chosen):
             group, status = table.names[at], Status(int(table.status[at]))
-            if group == CLUSTER or group in unseen or not self._watch.includes(snapshot.name, group):
+            if group == CLUSTER or group in unreachable or not self._watch.includes(snapshot.name, group):
                 continue
             outcome = self._outcome(cases.get(group) or Case(snapshot.name, group), status, snapshot, moment)
             if outcome is not None:
@@ -308,7 +312,7 @@ class Coordinator:
         for group, case in cases.items():
             if not self._watch.includes(snapshot.name, group):
                 yield from self._ended({group: case}, moment, "unwatched")
-            elif group not in place:
+            elif group not in index:
                 yield from self._ended({group: case}, moment, "gone")
 
     def _outcome(
@@ -320,38 +324,38 @@ class Coordinator:
                 return None
             result = snapshot.group(case.group)
             if result is None:
-                return vanished(case, modules, moment, _new_id)
-            outcome = looked_at(case, result, modules, moment, _new_id)
+                return group_removed(case, modules, moment, _new_id)
+            outcome = evaluated(case, result, modules, moment, _new_id)
         except Exception:
-            # the other groups must be looked at all the same
-            log.exception("fault at a group", cluster=case.cluster, group=case.group)
+            # the other groups must still be evaluated
+            log.exception("error while evaluating a group", cluster=case.cluster, group=case.group)
             return None
         return outcome if outcome.case != case or outcome.messages or outcome.ended else None
 
     def _ended(self, cases: Mapping[str, Case], moment: Moment, ending: Ending) -> Iterator[Outcome]:
-        """The groups are not there any more."""
+        """The groups no longer exist."""
         for case in cases.values():
             modules = self._modules if case.group == CLUSTER else self._accepted(case)
-            yield vanished(case, modules, moment, _new_id, ending)
+            yield group_removed(case, modules, moment, _new_id, ending)
 
     def _decide(self, ledger: Ledger, outcomes: Iterator[Outcome], moment: Moment) -> None:
         batch: list[Outcome] = []
         for outcome in outcomes:
             batch.append(outcome)
             if len(batch) >= _TOGETHER:
-                self._settle(ledger, batch, moment)
+                self._record(ledger, batch, moment)
                 batch = []
         if batch:
-            self._settle(ledger, batch, moment)
+            self._record(ledger, batch, moment)
 
-    def _settle(self, ledger: Ledger, outcomes: Sequence[Outcome], moment: Moment) -> None:
+    def _record(self, ledger: Ledger, outcomes: Sequence[Outcome], moment: Moment) -> None:
         messages = ledger.decide(outcomes, moment.now_ms)
         for outcome in outcomes:
             begun = outcome.case.incident
             if begun is not None and begun.start_ms == moment.now_ms:
-                log.info("incident opened", **_about(begun), status=begun.status.name)
+                log.info("incident opened", **_log_fields(begun), status=begun.status.name)
             if outcome.ended is not None:
-                log.info("incident closed", **_about(outcome.ended), why=outcome.ended.ending)
+                log.info("incident closed", **_log_fields(outcome.ended), why=outcome.ended.ending)
         self._deliveries.add(messages)
 
     def _accepted(self, case: Case) -> tuple[Module, ...]:
@@ -364,8 +368,8 @@ class Coordinator:
         return found
 
 
-def _about(incident: Incident) -> dict[str, str]:
-    """As the log names it."""
+def _log_fields(incident: Incident) -> dict[str, str]:
+    """Fields of a log line."""
     return {"cluster": incident.cluster, "group": incident.group, "incident": incident.id}
 
 

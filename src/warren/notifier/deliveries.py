@@ -1,4 +1,4 @@
-"""Getting messages out: a thread for each module, so that one that hangs or fails delays nobody else."""
+"""Sends messages: a thread for each module, so that one that hangs or fails does not delay the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Final, Protocol
 import structlog
 
 from warren.clock import now_ms
-from warren.notifier.incidents import News
+from warren.notifier.incidents import DeliveryResult
 from warren.notifier.leadership import Leader
 from warren.notifier.message import Message
 from warren.notifier.record import ModuleCounts
@@ -24,28 +24,28 @@ from warren.notifier.senders.delivery import DeliveryError
 
 log = structlog.get_logger("warren.notifier")
 
-# messages about one group that may wait for one module
+# queued messages about one group for one module
 MOST_WAITING: Final = 6
-# an attempt that has less time than this before the lease ends is not begun
+# an attempt with less time than this before the lease ends is not started
 _LEAST_S: Final = 0.2
-# before asking again whether this instance may send
+# interval of checks whether this instance may send
 _ASK_AGAIN_S: Final = 0.5
 # seconds that stopping may take
 _STOP_S: Final = 3.0
 
 
 class Accounts(Protocol):
-    """Who keeps count of messages; called in the modules' threads."""
+    """Keeps the state of messages; called in the modules' threads."""
 
     def is_owed(self, message: Message) -> bool:
-        """Asked before each attempt."""
+        """Called before each attempt."""
 
-    def report(self, news: News) -> None:
-        """Told of each attempt before the next begins."""
+    def report(self, delivery: DeliveryResult) -> None:
+        """Called after each attempt, before the next begins."""
 
 
-class Outlet(Protocol):
-    """What is asked of a sender (`warren.notifier.senders.Sender`)."""
+class MessageSender(Protocol):
+    """The part of a sender that is used here (`warren.notifier.senders.Sender`)."""
 
     def send(self, message: Message, timeout_s: float) -> str: ...
 
@@ -53,25 +53,25 @@ class Outlet(Protocol):
 
 
 @dataclass(slots=True)
-class Waiting:
-    """A message on its way, and how often it was tried."""
+class QueuedMessage:
+    """A queued message, and its attempts."""
 
     message: Message
     attempts: int = 0
-    # when it is to be tried, on the monotonic clock
+    # when the next attempt is due, on the monotonic clock
     due_s: float = 0.0
 
 
 class Deliveries:
     """Every module's messages.
 
-    A message is sent at least once: it is written down as owed before, and as sent after the other side has taken it.
-    Should the process end, or ZooKeeper be lost, right between these two, it is sent again with the same id.
+    A message is sent at least once: it is stored as owed before, and as sent after the receiver has accepted it.
+    If the process ends, or ZooKeeper is lost, between the two, it is sent again with the same id.
     """
 
     def __init__(
         self,
-        senders: Mapping[str, Outlet],
+        senders: Mapping[str, MessageSender],
         timeouts_s: Mapping[str, float],
         leader: Leader,
         accounts: Accounts,
@@ -85,8 +85,8 @@ class Deliveries:
         for worker in self._workers.values():
             worker.start()
 
-    def begin(self, term: int, messages: Iterable[Waiting]) -> None:
-        """Forget what waits and go on with these, oldest first: what a book holds as owed in this term."""
+    def begin(self, term: int, messages: Iterable[QueuedMessage]) -> None:
+        """Replace the queues by these messages, oldest first: those that the store has as owed in this term."""
         sorted_out = defaultdict(list)
         for waiting in messages:
             sorted_out[waiting.message.module].append(waiting)
@@ -94,12 +94,12 @@ class Deliveries:
             worker.begin(term, sorted_out[name])
 
     def add(self, messages: Iterable[Message]) -> None:
-        """What was just decided and written down."""
+        """Messages that were just decided and stored."""
         for message in messages:
             self._workers[message.module].add(message)
 
     def stop(self) -> bool:
-        """Ends within seconds; what is still owed stays in the book. False: an attempt is still under way."""
+        """Ends within seconds; pending messages stay in the store. False: an attempt is still running."""
         for worker in self._workers.values():
             worker.stopping()
         until_s = time.monotonic() + _STOP_S
@@ -111,20 +111,20 @@ class Deliveries:
 
 
 class _Worker:
-    """One module: messages about a group go out in their order, groups do not wait for each other.
+    """One module: messages about a group are sent in their order, groups do not wait for each other.
 
-    - A repeat that comes while the one before still waits takes its place, and its number of attempts: what is told is
-      new, and retries stay bounded.
+    - A repeat that comes while the previous one is still queued replaces it and keeps its number of attempts: the
+      content is current, and retries stay bounded.
     - An open message that is still owed when the group is OK again stays owed: Burrow would have sent it at once, and
-      who gets a close without its open cannot tell what is over. The close goes out behind it, also when the open was
-      given up.
-    - When more than a handful wait for a group that opens and closes while nobody answers, the oldest are abandoned.
+      a close without its open is useless to a receiver. The close is sent after it, also when the open has failed.
+    - When too many are queued for a group that opens and closes while the receiver does not respond, the oldest are
+      abandoned.
     """
 
     def __init__(
         self,
         name: str,
-        sender: Outlet,
+        sender: MessageSender,
         timeout_s: float,
         leader: Leader,
         accounts: Accounts,
@@ -136,12 +136,12 @@ class _Worker:
         self._accounts = accounts
         self._changed = threading.Condition()
         self._term = 0
-        # cluster and group: what waits, in order; the first may be under way
-        self._lines: dict[tuple[str, str], deque[Waiting]] = {}
-        # the first of every line: when it is due, a number (the order of arrival) and itself; some are out of date
-        self._due: list[tuple[float, int, Waiting]] = []
+        # cluster and group: its queue; an attempt at the first may be running
+        self._queues: dict[tuple[str, str], deque[QueuedMessage]] = {}
+        # the first of every queue: when it is due, a number (the order of arrival) and itself; some are out of date
+        self._due: list[tuple[float, int, QueuedMessage]] = []
         self._numbers = itertools.count()
-        self._under_way: Waiting | None = None
+        self._under_way: QueuedMessage | None = None
         self._stop = False
         self._sent = self._failed = self._retried = 0
         # a daemon: a sender that hangs must not keep the process from ending
@@ -150,10 +150,10 @@ class _Worker:
     def start(self) -> None:
         self._thread.start()
 
-    def begin(self, term: int, messages: Iterable[Waiting]) -> None:
+    def begin(self, term: int, messages: Iterable[QueuedMessage]) -> None:
         with self._changed:
             self._term = term
-            self._lines.clear()
+            self._queues.clear()
             self._due.clear()
             current = self._under_way
             for waiting in messages:
@@ -163,10 +163,10 @@ class _Worker:
 
     def add(self, message: Message) -> None:
         with self._changed:
-            given_up = self._enter(message)
+            given_up = self._enqueue(message)
             self._changed.notify_all()
         for waiting, why in given_up:
-            self._tell(News(waiting.message, "abandoned", waiting.attempts, now_ms(), why))
+            self._report(DeliveryResult(waiting.message, "abandoned", waiting.attempts, now_ms(), why))
 
     def stopping(self) -> None:
         with self._changed:
@@ -181,9 +181,9 @@ class _Worker:
     def counts(self) -> ModuleCounts:
         return ModuleCounts(self._sent, self._failed, self._retried)
 
-    def _enter(self, message: Message) -> list[tuple[Waiting, str]]:
-        """Take a message in; returns what has to go for it, and why."""
-        line = self._lines.get(_about(message), deque())
+    def _enqueue(self, message: Message) -> list[tuple[QueuedMessage, str]]:
+        """Queue a message; returns the messages that are dropped for it, and why."""
+        line = self._queues.get(_group_key(message), deque())
         last = line[-1] if line else None
         replaces = (
             last is not None
@@ -192,11 +192,11 @@ class _Worker:
             and message.incident == last.message.incident
         )
         if last is not None and replaces:
-            old = Waiting(last.message, last.attempts)
+            old = QueuedMessage(last.message, last.attempts)
             last.message = message
-            return [(old, "a newer message took its place before it could be sent")]
-        self._queue(Waiting(message))
-        line = self._lines[_about(message)]
+            return [(old, "replaced by a newer message before it could be sent")]
+        self._queue(QueuedMessage(message))
+        line = self._queues[_group_key(message)]
         if len(line) <= MOST_WAITING:
             return []
         oldest = line[1] if line[0] is self._under_way else line[0]
@@ -204,13 +204,13 @@ class _Worker:
         self._schedule(line[0])
         return [(oldest, "too many messages about this group were waiting")]
 
-    def _queue(self, waiting: Waiting) -> None:
-        line = self._lines.setdefault(_about(waiting.message), deque())
+    def _queue(self, waiting: QueuedMessage) -> None:
+        line = self._queues.setdefault(_group_key(waiting.message), deque())
         line.append(waiting)
         if len(line) == 1:
             self._schedule(waiting)
 
-    def _schedule(self, waiting: Waiting) -> None:
+    def _schedule(self, waiting: QueuedMessage) -> None:
         if waiting is not self._under_way:
             heapq.heappush(self._due, (waiting.due_s, next(self._numbers), waiting))
 
@@ -219,12 +219,12 @@ class _Worker:
             try:
                 self._attempt(waiting)
             except Exception:
-                # whatever it is, the next messages must go out; this one is tried again after a restart
-                log.exception("fault in a notifier", module=self._name)
+                # whatever it is, the next messages must be sent; this one is retried after a restart
+                log.exception("error in a notifier", module=self._name)
                 self._done(waiting, None)
         self._sender.close()
 
-    def _next(self) -> Waiting | None:
+    def _next(self) -> QueuedMessage | None:
         """The message that is due, as soon as one is; None: stop."""
         with self._changed:
             while not self._stop:
@@ -237,13 +237,13 @@ class _Worker:
                 self._changed.wait(left_s)
             return None
 
-    def _is_first(self, waiting: Waiting) -> bool:
-        line = self._lines.get(_about(waiting.message))
+    def _is_first(self, waiting: QueuedMessage) -> bool:
+        line = self._queues.get(_group_key(waiting.message))
         return line is not None and line[0] is waiting
 
-    def _attempt(self, waiting: Waiting) -> None:
+    def _attempt(self, waiting: QueuedMessage) -> None:
         if not self._accounts.is_owed(waiting.message):
-            # it went out while the book was being read for a new term
+            # it was sent while the store was being read for a new term
             self._done(waiting, None)
             return
         lease = self._leader.lease()
@@ -255,12 +255,12 @@ class _Worker:
             return
         waiting.attempts += 1
         self._retried += waiting.attempts > 1
-        news, again_s = self._sent_or_not(waiting, timeout_s)
-        self._tell(news)
+        delivery, again_s = self._send(waiting, timeout_s)
+        self._report(delivery)
         self._done(waiting, again_s)
 
-    def _sent_or_not(self, waiting: Waiting, timeout_s: float) -> tuple[News, float | None]:
-        """How the attempt went, and in how many seconds there is to be another one."""
+    def _send(self, waiting: QueuedMessage, timeout_s: float) -> tuple[DeliveryResult, float | None]:
+        """The result of the attempt, and the seconds until the next one."""
         message, attempts = waiting.message, waiting.attempts
         log_about = log.bind(
             module=self._name,
@@ -274,28 +274,28 @@ class _Worker:
         except DeliveryError as error:
             again_ms = next_attempt_ms(attempts, 0, random.random(), error.wait_s)  # noqa: S311 - no secret
             if error.retriable and again_ms is not None:
-                log_about.warning("message not taken", error=str(error))
-                return News(message, "owed", attempts, now_ms(), str(error)), again_ms / 1000
-            log_about.error("message given up", error=str(error))  # noqa: TRY400 - the error says it all
+                log_about.warning("message not delivered, will be retried", error=str(error))
+                return DeliveryResult(message, "owed", attempts, now_ms(), str(error)), again_ms / 1000
+            log_about.error("message failed", error=str(error))  # noqa: TRY400 - expected
             why = str(error)
         except Exception as error:
-            log_about.exception("message given up")
+            log_about.exception("message failed")
             why = str(error) or type(error).__name__
         else:
             self._sent += 1
             log_about.info("message sent", status=message.result.status.name, answer=answer)
-            return News(message, "sent", attempts, now_ms(), answer), None
+            return DeliveryResult(message, "sent", attempts, now_ms(), answer), None
         self._failed += 1
-        return News(message, "failed", attempts, now_ms(), why), None
+        return DeliveryResult(message, "failed", attempts, now_ms(), why), None
 
-    def _done(self, waiting: Waiting, again_s: float | None) -> None:
-        """The attempt is over: once more later, or on to the next in the line."""
+    def _done(self, waiting: QueuedMessage, again_s: float | None) -> None:
+        """The attempt is over: retry later, or continue with the next in the queue."""
         with self._changed:
             self._under_way = None
             if not self._is_first(waiting):
-                # another term has begun without it
+                # a new term has begun without it
                 return
-            line = self._lines[_about(waiting.message)]
+            line = self._queues[_group_key(waiting.message)]
             if again_s is not None:
                 waiting.due_s = time.monotonic() + again_s
             else:
@@ -303,15 +303,15 @@ class _Worker:
             if line:
                 self._schedule(line[0])
             else:
-                del self._lines[_about(waiting.message)]
+                del self._queues[_group_key(waiting.message)]
 
-    def _tell(self, news: News) -> None:
+    def _report(self, delivery: DeliveryResult) -> None:
         try:
-            self._accounts.report(news)
+            self._accounts.report(delivery)
         except Exception:
-            # a fault of the book is no fault of the message
-            log.exception("fault in the notifier's book", module=self._name)
+            # an error of the store does not fail the message
+            log.exception("error in the notifier's store", module=self._name)
 
 
-def _about(message: Message) -> tuple[str, str]:
+def _group_key(message: Message) -> tuple[str, str]:
     return message.result.cluster, message.result.group

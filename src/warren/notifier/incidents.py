@@ -1,4 +1,4 @@
-"""What follows when a group is looked at: its incident, and who is told what. Pure: time and ids come from outside."""
+"""Evaluates a group: its incident, and which messages to send. Pure: time and ids are arguments."""
 
 from __future__ import annotations
 
@@ -9,13 +9,23 @@ from typing import Final
 import msgspec
 
 from warren.common.status import Status
-from warren.notifier.book import Case
 from warren.notifier.message import Kind, Message
 from warren.notifier.record import Ending, Incident, MessageRecord, State
-from warren.notifier.rules import Module, Moment, Told, closes, may_open, opens, outlives, told_of, view_of
+from warren.notifier.rules import (
+    Module,
+    Moment,
+    Told,
+    closes,
+    may_open,
+    opens,
+    still_relevant,
+    view_of,
+    was_notified,
+)
+from warren.notifier.store import Case
 from warren.snapshot.model import GroupStatus
 
-# of a long incident these many first and newest messages are kept in its record
+# of a long incident this many first and newest messages are kept in its record
 _FIRST: Final = 10
 _NEWEST: Final = 40
 
@@ -24,17 +34,17 @@ NewId = Callable[[], str]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a look at a group came to."""
+    """The result of evaluating a group."""
 
     case: Case
     messages: tuple[Message, ...] = ()
-    # the incident that is over with this look
+    # the incident that this evaluation closed
     ended: Incident | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class News:
-    """How an attempt to send a message went, or why there will be none."""
+class DeliveryResult:
+    """The result of an attempt to send a message, or why there will be none."""
 
     message: Message
     state: State
@@ -44,8 +54,8 @@ class News:
 
 
 @dataclass(slots=True)
-class _Telling:
-    """The messages of one look, as they are decided."""
+class _MessageBuilder:
+    """Collects the messages of one evaluation."""
 
     moment: Moment
     new_id: NewId
@@ -53,60 +63,62 @@ class _Telling:
     told: dict[str, Told]
     messages: list[Message] = field(default_factory=list)
 
-    def tell(self, module: Module, kind: Kind, view: GroupStatus, incident: Incident | None) -> None:
+    def add(self, module: Module, kind: Kind, view: GroupStatus, incident: Incident | None) -> None:
         number, start_ms = (incident.id, incident.start_ms) if incident else ("", None)
         identity = self.new_id(), module.name, kind, number, start_ms, self.moment.now_ms
-        self.messages.append(Message(*identity, _troubled(view)))
+        self.messages.append(Message(*identity, _not_ok(view)))
         if kind == "open":
             self.told[module.name] = Told(self.moment.now_ms, view.status, number)
         else:
-            # the next incident is told of at once
+            # the next incident is notified at once
             self.told.pop(module.name, None)
 
 
-def looked_at(
+def evaluated(
     case: Case, result: GroupStatus, modules: Sequence[Module], moment: Moment, new_id: NewId
 ) -> Outcome:
-    """A look at a group that is there; `modules` are those whose lists accept it."""
-    incident = _standing(case, result.status, moment.now_ms, new_id)
-    telling = _Telling(moment, new_id, dict(case.told))
+    """Evaluate an existing group; `modules` are those whose lists accept it."""
+    incident = _current_incident(case, result.status, moment.now_ms, new_id)
+    builder = _MessageBuilder(moment, new_id, dict(case.told))
     seen_by = set()
     for module in modules:
         view, seen = view_of(module, result), incident is not None
         if module.has_own_view:
-            # Burrow's modules see every incident; with a view of its own, one has to have seen trouble in it
+            # as in Burrow, modules get every incident; with a topic-denylist only if their own status was not OK
             seen = module.name in case.seen_by
             if view.status > Status.OK:
                 seen_by.add(module.name)
         its = incident if seen or view.status > Status.OK else None
-        told, number = telling.told.get(module.name), its.id if its else ""
+        told, number = builder.told.get(module.name), its.id if its else ""
         if seen and view.status == Status.OK and closes(module, told, number):
-            telling.tell(module, "close", view, its)
+            builder.add(module, "close", view, its)
         elif opens(module, view, told, number, moment):
-            telling.tell(module, "open", view, its)
+            builder.add(module, "open", view, its)
     ending: Ending = "ok" if result.status == Status.OK else ""
-    standing = Case(case.cluster, case.group, incident, seen_by=frozenset(seen_by))
-    return _outcome(standing, telling, modules, ending)
+    state = Case(case.cluster, case.group, incident, seen_by=frozenset(seen_by))
+    return _outcome(state, builder, modules, ending)
 
 
-def vanished(
+def group_removed(
     case: Case, modules: Sequence[Module], moment: Moment, new_id: NewId, ending: Ending = "gone"
 ) -> Outcome:
-    """The group is not there any more: its incident ends, and who was told of it hears so."""
-    telling, incident = _Telling(moment, new_id, dict(case.told)), case.incident
+    """The group no longer exists: its incident ends, and modules that were notified get the close."""
+    builder, incident = _MessageBuilder(moment, new_id, dict(case.told)), case.incident
     nothing = GroupStatus(case.cluster, case.group, Status.NOTFOUND, 1.0, (), 0, None, 0)
     for module in modules:
-        told = telling.told.get(module.name)
-        if incident is not None and module.settings.send_close and told_of(told, incident.id):
-            telling.tell(module, "close", nothing, incident)
-    # as Burrow: a group that comes back is a new one
-    telling.told.clear()
-    return _outcome(Case(case.cluster, case.group, incident), telling, modules, ending)
+        told = builder.told.get(module.name)
+        if incident is not None and module.settings.send_close and was_notified(told, incident.id):
+            builder.add(module, "close", nothing, incident)
+    # as in Burrow, a group that comes back is a new one
+    builder.told.clear()
+    return _outcome(Case(case.cluster, case.group, incident), builder, modules, ending)
 
 
-def unseen(case: Case, reason: str, modules: Sequence[Module], moment: Moment, new_id: NewId) -> Outcome:
-    """The cluster itself cannot be seen; `modules` are those that are told of that by now."""
-    outcome = looked_at(case, _cluster(case, Status.ERR), modules, moment, new_id)
+def cluster_unreachable(
+    case: Case, reason: str, modules: Sequence[Module], moment: Moment, new_id: NewId
+) -> Outcome:
+    """The cluster itself is unreachable; `modules` are those whose delay has passed."""
+    outcome = evaluated(case, _cluster(case, Status.ERR), modules, moment, new_id)
     incident = outcome.case.incident
     if incident is None or incident.reason == reason:
         return outcome
@@ -114,28 +126,28 @@ def unseen(case: Case, reason: str, modules: Sequence[Module], moment: Moment, n
     return replace(outcome, case=told)
 
 
-def seen_again(case: Case, modules: Sequence[Module], moment: Moment, new_id: NewId) -> Outcome:
-    """The cluster can be seen again: who was told that it could not hears so. Nothing else is remembered of it."""
-    telling = _Telling(moment, new_id, dict(case.told))
+def cluster_reachable(case: Case, modules: Sequence[Module], moment: Moment, new_id: NewId) -> Outcome:
+    """The cluster is reachable again: modules that were notified get the close. Its case is removed."""
+    builder = _MessageBuilder(moment, new_id, dict(case.told))
     for module in modules:
-        told = telling.told.get(module.name)
-        if case.incident is not None and module.settings.send_close and told_of(told, case.incident.id):
-            telling.tell(module, "close", _cluster(case, Status.OK), case.incident)
-    telling.told.clear()
-    return _outcome(Case(case.cluster, case.group, case.incident), telling, modules, "ok")
+        told = builder.told.get(module.name)
+        if case.incident is not None and module.settings.send_close and was_notified(told, case.incident.id):
+            builder.add(module, "close", _cluster(case, Status.OK), case.incident)
+    builder.told.clear()
+    return _outcome(Case(case.cluster, case.group, case.incident), builder, modules, "ok")
 
 
 def _cluster(case: Case, status: Status) -> GroupStatus:
-    """A cluster as a message tells of it: a group without a name and without partitions."""
+    """A cluster as the subject of a message: a group without a name and without partitions."""
     return GroupStatus(case.cluster, case.group, status, 1.0, (), 0, None, 0)
 
 
 def nothing_to_do(case: Case, status: Status, modules: Sequence[Module], now_ms: int) -> bool:
-    """Whether a look at the group would surely change nothing, told without its partitions."""
+    """Whether evaluating the group would certainly change nothing, decided without its partitions."""
     incident = case.incident
     if status != (incident.status if incident else Status.OK):
         return False
-    if incident is None and len(_remembered(case.told, modules, now_ms)) < len(case.told):
+    if incident is None and len(_relevant(case.told, modules, now_ms)) < len(case.told):
         return False
     number = incident.id if incident else ""
     return not any(
@@ -144,18 +156,18 @@ def nothing_to_do(case: Case, status: Status, modules: Sequence[Module], now_ms:
     )
 
 
-def noted(incident: Incident, news: News) -> Incident:
-    """The incident with news of one of its messages."""
-    changed = {name: getattr(news, name) for name in ("state", "attempts", "at_ms", "answer")}
+def with_delivery(incident: Incident, delivery: DeliveryResult) -> Incident:
+    """The incident with the new state of one of its messages."""
+    changed = {name: getattr(delivery, name) for name in ("state", "attempts", "at_ms", "answer")}
     messages = tuple(
-        msgspec.structs.replace(each, **changed) if each.id == news.message.id else each
+        msgspec.structs.replace(each, **changed) if each.id == delivery.message.id else each
         for each in incident.messages
     )
     return msgspec.structs.replace(incident, messages=messages)
 
 
-def _standing(case: Case, status: Status, now_ms: int, new_id: NewId) -> Incident | None:
-    """The incident that the group is in at this look, also when the look ends it."""
+def _current_incident(case: Case, status: Status, now_ms: int, new_id: NewId) -> Incident | None:
+    """The incident that the group is in, also when this evaluation closes it."""
     incident = case.incident
     if incident is not None:
         return msgspec.structs.replace(incident, status=status, worst=max(incident.worst, status))
@@ -164,44 +176,46 @@ def _standing(case: Case, status: Status, now_ms: int, new_id: NewId) -> Inciden
     return None
 
 
-def _outcome(standing: Case, telling: _Telling, modules: Sequence[Module], ending: Ending) -> Outcome:
-    """The end of a look: what was told goes into the record, and an incident that is over leaves the case."""
-    incident, now_ms = standing.incident, telling.moment.now_ms
+def _outcome(state: Case, builder: _MessageBuilder, modules: Sequence[Module], ending: Ending) -> Outcome:
+    """The result: the messages go into the incident's record, and a closed incident leaves the case."""
+    incident, now_ms = state.incident, builder.moment.now_ms
     if incident is not None:
         records = incident.messages + tuple(
             MessageRecord(each.id, each.module, each.kind, each.result.status, "owed", now_ms, 0, now_ms, "")
-            for each in telling.messages
+            for each in builder.messages
             if each.incident == incident.id
         )
         incident = msgspec.structs.replace(incident, messages=_bounded(records))
-    over = None
+    closed = None
     if incident is not None and ending:
         status = Status.OK if ending == "ok" else Status.NOTFOUND
-        # a clock that was ahead at the beginning must not make it end before that
+        # a clock that was ahead at the start must not make the end earlier than the start
         end_ms = max(now_ms, incident.start_ms)
-        over = msgspec.structs.replace(incident, end_ms=end_ms, ending=ending, status=status)
+        closed = msgspec.structs.replace(incident, end_ms=end_ms, ending=ending, status=status)
         incident = None
-    told = telling.told if incident else _remembered(telling.told, modules, now_ms)
-    case = msgspec.structs.replace(standing, incident=incident, told=told)
-    return Outcome(case, tuple(telling.messages), ended=over)
+    told = builder.told if incident else _relevant(builder.told, modules, now_ms)
+    case = msgspec.structs.replace(state, incident=incident, told=told)
+    return Outcome(case, tuple(builder.messages), ended=closed)
 
 
-def _remembered(told: Mapping[str, Told], modules: Sequence[Module], now_ms: int) -> dict[str, Told]:
-    """What still matters of what was told, when there is no incident."""
+def _relevant(told: Mapping[str, Told], modules: Sequence[Module], now_ms: int) -> dict[str, Told]:
+    """The last messages that are still relevant when there is no incident."""
     by_name = {module.name: module for module in modules}
     return {
-        name: each for name, each in told.items() if name in by_name and outlives(by_name[name], each, now_ms)
+        name: each
+        for name, each in told.items()
+        if name in by_name and still_relevant(by_name[name], each, now_ms)
     }
 
 
-def _troubled(view: GroupStatus) -> GroupStatus:
-    """What Burrow's templates see: only the partitions that are not OK."""
+def _not_ok(view: GroupStatus) -> GroupStatus:
+    """What Burrow's templates get: only the partitions that are not OK."""
     kept = tuple(each for each in view.partitions if each.status != Status.OK)
     return msgspec.structs.replace(view, partitions=kept)
 
 
 def _bounded(records: tuple[MessageRecord, ...]) -> tuple[MessageRecord, ...]:
-    """Without the middle of a long story; what is owed stays, its outcome is still to be written."""
+    """Without the middle of a long record; pending messages stay, their outcome is still to be stored."""
     middle = records[_FIRST:-_NEWEST]
     return (
         records[:_FIRST]

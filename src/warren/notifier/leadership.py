@@ -34,20 +34,20 @@ from warren.notifier.record import Leadership
 log = structlog.get_logger("warren.notifier")
 
 _GRANTED: Final = re.compile(r"negotiated session timeout: (\d+)")
-# an attempt that cannot have at least so long is not begun
+# an attempt with less time than this is not started
 _LEAST_S: Final = 0.2
-# seconds that saying goodbye to ZooKeeper may take
+# seconds that closing the ZooKeeper session may take
 _STOP_S: Final = 2.0
-# seconds between tries after an error, and after a refusal, which a person has to do something about
+# seconds between retries after an error, and after a refused login, which somebody has to fix
 _AGAIN_S: Final = 1.0
 _REFUSED_S: Final = 15.0
 
 
 class SessionLog(logging.Logger):
-    """What kazoo says of its connection: every attempt, which nobody needs to read, and the time that a session has.
+    """The log of kazoo's connection: silenced, but read for the negotiated session time-out.
 
-    A server grants less time than was asked for where its own limit is lower, and kazoo tells only its log. Should it
-    one day use other words, the time that was asked for counts, as it would without this.
+    A server grants less time than requested where its own limit is lower, and kazoo only logs that. If the log line
+    changes in a later version, the requested time counts, as it would without this.
     """
 
     def __init__(self) -> None:
@@ -61,11 +61,11 @@ class SessionLog(logging.Logger):
             self.granted_s = int(found[1]) / 1000
 
 
-def logged_in(settings: ZooKeeper) -> dict[str, Any]:
+def login_options(settings: ZooKeeper) -> dict[str, Any]:
     """Options of kazoo's client for the configured login."""
     if not settings.username:
         return {}
-    # what is made is for whoever has the same login, however that was checked
+    # nodes are accessible to the same login only, whatever its mechanism
     options: dict[str, Any] = {"default_acl": CREATOR_ALL_ACL}
     password = settings.password.get_secret_value()
     if settings.auth_type == "digest":
@@ -80,9 +80,9 @@ class NotLeadingError(WarrenError):
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Leave to send, proven just now."""
+    """Permission to send, verified just now."""
 
-    # changes whenever the book may have been written by another instance
+    # changes whenever another instance may have written to the store
     term: int
     # on the monotonic clock: until then no other instance can hold the lock
     until_s: float
@@ -95,26 +95,26 @@ class Leader(Protocol):
     """Whether this instance may send."""
 
     def start(self) -> None:
-        """Returns at once, whether or not ZooKeeper answers."""
+        """Returns at once, whether or not ZooKeeper responds."""
 
     def stop(self, *, at_once: bool = True) -> None:
-        """Give the lock back, so that the next one need not wait for a time-out.
+        """Release the lock, so that the next instance need not wait for a time-out.
 
-        Not at once while an attempt to send is still under way: the next one would make the same.
+        Not at once while an attempt to send is still running: the next leader would repeat it.
         """
 
     def lease(self) -> Lease | None:
-        """Leave to send now; None: another one may be sending. Asks ZooKeeper and so may take a while."""
+        """Permission to send now; None: another instance may be sending. Queries ZooKeeper and so may block."""
 
-    def doubt(self) -> None:
-        """A write went wrong, and it is not known what is in the book now: the next lease is of a new term."""
+    def invalidate_term(self) -> None:
+        """A write failed, and the contents of the store are not known: the next lease is of a new term."""
 
-    def standing(self) -> Leadership:
-        """For readers; never waits."""
+    def leadership(self) -> Leadership:
+        """For readers; never blocks."""
 
 
-class Alone:
-    """Without [zookeeper]: always the one."""
+class SingleInstance:
+    """Without [zookeeper]: always the leader."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -126,18 +126,18 @@ class Alone:
     def lease(self) -> Lease | None:
         return Lease(1, float("inf"))
 
-    def doubt(self) -> None: ...
+    def invalidate_term(self) -> None: ...
 
-    def standing(self) -> Leadership:
+    def leadership(self) -> Leadership:
         return Leadership("alone", self._name)
 
 
 class NotifierLock(Lock):  # type: ignore[misc]
     """Kazoo's lock with nodes named as Burrow's ZooKeeper library names them: `ID-lock-0000000007`.
 
-    Burrow takes what follows the last "-" of every child for its place in the queue, and fails on a child without one,
-    as kazoo's usual `ID__lock__0000000007` is; kazoo overlooks children whose middle part it does not know. Named
-    alike, a Burrow and a Warren on the same path queue up behind each other. So nothing but locks may be in there.
+    Burrow parses what follows the last "-" of every child as its sequence number, and fails on a child without one,
+    as with kazoo's default `ID__lock__0000000007`; kazoo ignores children with another middle part. With the same
+    names, a Burrow and a Warren on the same path share one queue. So nothing but locks may be under this path.
     """
 
     _NODE_NAME = "-lock-"
@@ -145,20 +145,20 @@ class NotifierLock(Lock):  # type: ignore[misc]
 
 
 def instance_name() -> str:
-    """Who holds the lock, in words."""
+    """The name under which this instance holds the lock."""
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class Election:
-    """One of several instances. The lock is an ephemeral node of our session; two things keep an old leader silent:
+    """One of several instances. The lock is an ephemeral node of our session; two checks stop a former leader:
 
-    - every change of the book is a transaction that also checks that our lock node is there, so what an old leader
-      decides cannot be written, and what is not written is not sent;
-    - before each attempt to send, the same check is made, and the attempt may take no longer than the session surely
-      lasts after it: ZooKeeper waits for the time-out since it last heard from us before it gives the lock away.
+    - every write to the store is a transaction that also checks that our lock node exists, so a former leader cannot
+      store a decision, and what is not stored is not sent;
+    - before each attempt to send, the same check is made, and the attempt may take no longer than the session certainly
+      lasts after it: ZooKeeper waits for the time-out after our last heartbeat before it releases the lock.
 
-    A process that is frozen after the check and thaws in the middle of its attempt is not covered; nobody but the
-    receiver could see that, by the message's id.
+    A process that is suspended after the check and resumes during its attempt is not covered; only the receiver can
+    detect that, by the message's id.
     """
 
     def __init__(self, settings: ZooKeeper, name: str) -> None:
@@ -171,7 +171,7 @@ class Election:
             timeout=self._session_s,
             connection_retry=KazooRetry(max_tries=-1, delay=0.1, max_delay=_AGAIN_S),
             logger=self._session_log,
-            **logged_in(settings),
+            **login_options(settings),
         )
         self.client.add_listener(self._on_state)
         self._changed = threading.Condition()
@@ -196,7 +196,7 @@ class Election:
             lock = self._lock
         if lock is not None:
             lock.cancel()
-        # ending the session gives the lock back; when ZooKeeper does not answer, the time-out does
+        # closing the session releases the lock; when ZooKeeper does not respond, the time-out does
         closing = threading.Timer(0 if at_once else self._session_s, self._close)
         closing.daemon = True
         closing.start()
@@ -211,14 +211,14 @@ class Election:
 
     @property
     def term(self) -> int:
-        """Changes whenever the book may hold something else than this instance wrote last."""
+        """Changes whenever the store may differ from what this instance wrote last."""
         with self._changed:
             return self._term
 
     def fenced(self, fill: Callable[[TransactionRequest], None], in_term: int | None = None) -> Lease:
-        """Commit a transaction that counts only while we hold the lock; NotLeadingError when it is not certain.
+        """Commit a transaction that succeeds only while we hold the lock; NotLeadingError when it is not certain.
 
-        `in_term`: the term of the knowledge that it is made from.
+        `in_term`: the term in which the store was read.
         """
         with self._changed:
             node, term, connected = self._node, self._term, self._connected
@@ -231,38 +231,38 @@ class Election:
         try:
             results = transaction.commit_async().get(timeout=self._session_s)
         except (KazooException, KazooTimeoutError) as error:
-            self.doubt()
-            raise NotLeadingError(f"ZooKeeper does not answer: {type(error).__name__}") from None
+            self.invalidate_term()
+            raise NotLeadingError(f"ZooKeeper does not respond: {type(error).__name__}") from None
         if isinstance(results[0], NoNodeError):
             self._lost(node)
             raise NotLeadingError("another instance has the lock")
         faults = [each for each in results if isinstance(each, Exception)]
         if faults:
-            self.doubt()
+            self.invalidate_term()
             raise NotLeadingError(f"ZooKeeper refused: {', '.join(type(each).__name__ for each in faults)}")
-        # the term of before: when it has changed meanwhile, the caller's knowledge is old
+        # the term from before: when it has changed meanwhile, the caller's data is out of date
         return Lease(term, begun_s + self.session_s - _LEAST_S)
 
     @property
     def session_s(self) -> float:
-        """How long ZooKeeper keeps our lock after it last heard from us: it may grant less than was asked for."""
+        """How long ZooKeeper keeps our lock after our last heartbeat: it may grant less than requested."""
         granted_s = self._session_log.granted_s
         return self._session_s if granted_s is None else min(self._session_s, granted_s)
 
-    def answered(self, answer: Any) -> Any:
-        """What ZooKeeper says to one of kazoo's `…_async` calls, within the session's time."""
+    def awaited(self, answer: Any) -> Any:
+        """The result of one of kazoo's `…_async` calls, within the session time-out."""
         try:
             return answer.get(timeout=self._session_s)
         except NoNodeError:
             raise
         except (KazooException, KazooTimeoutError) as error:
-            raise NotLeadingError(f"ZooKeeper does not answer: {type(error).__name__}") from None
+            raise NotLeadingError(f"ZooKeeper does not respond: {type(error).__name__}") from None
 
-    def doubt(self) -> None:
+    def invalidate_term(self) -> None:
         with self._changed:
             self._term += 1
 
-    def standing(self) -> Leadership:
+    def leadership(self) -> Leadership:
         with self._changed:
             if not self._connected:
                 return Leadership("disconnected", "")
@@ -271,14 +271,14 @@ class Election:
             return Leadership("following", self._leader)
 
     def find_leader(self) -> None:
-        """See who holds the lock; a program other than Warren leaves no name."""
+        """Read who holds the lock; programs other than Warren store no name."""
         with self._changed:
             if not self._connected or self._node is not None:
                 return
         try:
-            nodes = self.answered(self.client.get_children_async(self._path))
+            nodes = self.awaited(self.client.get_children_async(self._path))
             first = min(nodes, key=lambda each: each.rpartition("-")[2], default=None)
-            held = self.answered(self.client.get_async(f"{self._path}/{first}")) if first else (b"",)
+            held = self.awaited(self.client.get_async(f"{self._path}/{first}")) if first else (b"",)
         except (NoNodeError, NotLeadingError):
             return
         with self._changed:
@@ -287,7 +287,7 @@ class Election:
     def _run(self) -> None:
         log.info("waiting for the notifier's lock", path=self._path)
         if not self.client.connected and not self._await(lambda: self._connected, self._session_s):
-            log.warning("ZooKeeper does not answer: nothing is sent until it does", path=self._path)
+            log.warning("ZooKeeper does not respond: nothing is sent until it does", path=self._path)
         while not self._stopping:
             lock = NotifierLock(self.client, self._path, self._name)
             self._lock = lock
@@ -297,20 +297,20 @@ class Election:
             except CancelledError:
                 continue
             except (NoAuthError, AuthFailedError) as error:
-                log.error(  # noqa: TRY400 - the name says it all
-                    "ZooKeeper refuses: check username and password of [zookeeper] and the rights on the path",
+                log.error(  # noqa: TRY400 - expected
+                    "ZooKeeper refused access: check username and password of [zookeeper] and the ACLs of the path",
                     error=type(error).__name__,
                     path=self._path,
                 )
                 self._await(lambda: False, _REFUSED_S)
                 self._connect_again()
             except (KazooException, KazooTimeoutError) as error:
-                log.warning("cannot take the notifier's lock", error=type(error).__name__)
+                log.warning("cannot acquire the notifier's lock", error=type(error).__name__)
                 self._await(lambda: False, _AGAIN_S)
                 self._connect_again()
 
     def _connect_again(self) -> None:
-        """kazoo gives up for good when a login is refused; the password may be corrected over there."""
+        """kazoo does not retry after a refused login; the password may be corrected on the server."""
         given_up = self.client.client_state in {KeeperState.AUTH_FAILED, KeeperState.CLOSED}
         if given_up and not self._stopping:
             self.client.start_async()
@@ -337,16 +337,16 @@ class Election:
             self._changed.notify_all()
 
     def _on_state(self, state: KazooState) -> None:
-        # called by kazoo's own thread, which must not wait
+        # called by kazoo's own thread, which must not block
         with self._changed:
             self._connected = state == KazooState.CONNECTED
-            # whatever was under way when contact was lost may or may not have been written
+            # writes in flight when the connection was lost may or may not have succeeded
             self._term += 1
             if state == KazooState.LOST:
                 self._node = None
             self._changed.notify_all()
         if state == KazooState.SUSPENDED:
-            log.warning("lost contact with ZooKeeper: nothing is sent until it is back")
+            log.warning("connection to ZooKeeper lost: nothing is sent until it is back")
 
     def _close(self) -> None:
         self.client.remove_listener(self._on_state)

@@ -1,4 +1,4 @@
-"""The book in memory: what is known of every group, what is owed, and every change written down before it counts."""
+"""The notifier's state in memory: every change is stored before it is applied."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from typing import Final
 
 import structlog
 
-from warren.notifier.book import PAST_COUNT, PAST_MS, Book, BookError, Case, Change, Contents
-from warren.notifier.incidents import News, Outcome, noted
+from warren.notifier.incidents import DeliveryResult, Outcome, with_delivery
 from warren.notifier.message import Message
 from warren.notifier.record import Incident, MessageRecord
+from warren.notifier.store import PAST_COUNT, PAST_MS, Case, Change, Contents, Store, StoreError
 
 log = structlog.get_logger("warren.notifier")
 
-_NOBODY: Final = Case("", "")
+_NO_CASE: Final = Case("", "")
 
 
 class Ledger:
-    """Changes come from several threads; readers never wait for the book, only for each other's copying.
+    """Changes come from several threads; readers never wait for the store, only for copies in memory.
 
-    `needs_book`: whether a change that could not be written down must not happen. It must not among several
-    instances: the next one would not know of it. One that is alone goes on in memory: a full disk must not keep
-    people from hearing of trouble, and the worst that follows is a second open message after a restart.
+    `needs_store`: whether a change that could not be stored is refused. It is with several instances: the next leader
+    would not have it. A single instance continues in memory: a full disk must not suppress messages, and the worst
+    consequence is a second open message after a restart.
     """
 
-    def __init__(self, book: Book, *, needs_book: bool) -> None:
-        self._book = book
-        self._needs_book = needs_book
-        # one change at a time; held while the book is written
+    def __init__(self, store: Store, *, needs_store: bool) -> None:
+        self._store = store
+        self._needs_store = needs_store
+        # one change at a time; held during a write to the store
         self._writing = threading.Lock()
-        # held for moments only
+        # held briefly
         self._memory = threading.Lock()
         # cluster and group: what is known
         self._cases: dict[tuple[str, str], Case] = {}
@@ -40,37 +40,37 @@ class Ledger:
         self._past: dict[str, Incident] = {}
         # message id: itself, in the order of their decisions
         self._owed: dict[str, Message] = {}
-        # message id: how it went, where that could not be written down
-        self._unwritten: dict[str, News] = {}
-        self._told_of_fault = False
+        # message id: its result, where that could not be stored
+        self._unwritten: dict[str, DeliveryResult] = {}
+        self._error_logged = False
 
     def load(self) -> list[Message]:
-        """Begin with what the book says; returns what is owed, oldest first."""
+        """Start with the contents of the store; returns the pending messages, oldest first."""
         with self._writing:
-            contents = self._book.load()
-            self._take(contents)
+            contents = self._store.load()
+            self._replace(contents)
             unwritten = list(self._unwritten.values())
-        # what this process knows to be out is not sent again, though the book does not say so
-        self.note(news for news in unwritten if news.message.id in self._owed)
+        # messages that this process has sent are not sent again, though the store has them as owed
+        self.note(delivery for delivery in unwritten if delivery.message.id in self._owed)
         with self._writing, self._memory:
-            for news in unwritten:
-                self._unwritten.pop(news.message.id, None)
+            for delivery in unwritten:
+                self._unwritten.pop(delivery.message.id, None)
             return list(self._owed.values())
 
-    def glance(self) -> None:
-        """Look into a book that another instance writes."""
+    def refresh(self) -> None:
+        """Read a store that another instance writes."""
         with self._writing:
             with self._memory:
                 known = Contents(tuple(self._cases.values()), tuple(self._past.values()))
-            self._take(self._book.glance(known))
+            self._replace(self._store.refresh(known))
 
     def decide(self, outcomes: Sequence[Outcome], now_ms: int) -> list[Message]:
-        """Write decisions down; returns the messages that may now be sent."""
+        """Store decisions; returns the messages that may now be sent."""
         with self._writing:
             changes: list[Change] = []
             messages: list[Message] = []
             for outcome in outcomes:
-                fitted = self._book.fitted(outcome.messages) if outcome.messages else ()
+                fitted = self._store.fitted(outcome.messages) if outcome.messages else ()
                 past = (outcome.ended,) if outcome.ended else ()
                 changes.append(Change(outcome.case, past, owed=fitted))
                 messages += fitted
@@ -80,15 +80,15 @@ class Ledger:
             self._write(changes)
         return messages
 
-    def note(self, news: Iterable[News]) -> None:
-        """Write down how messages went."""
+    def note(self, deliveries: Iterable[DeliveryResult]) -> None:
+        """Store the results of deliveries."""
         with self._writing:
-            for each in news:
+            for each in deliveries:
                 if each.message.id in self._owed:
                     self._note(each)
 
     def open_cases(self, cluster: str) -> dict[str, Case]:
-        """Group: what is known of it, for the groups of a cluster of which anything is."""
+        """Group: its case, for the groups of a cluster that have one."""
         with self._memory:
             return {group: case for (name, group), case in self._cases.items() if name == cluster}
 
@@ -100,11 +100,11 @@ class Ledger:
     def incidents(self) -> list[Incident]:
         """Open ones first, each kind with the newest first."""
         with self._memory:
-            standing = [case.incident for case in self._cases.values() if case.incident is not None]
+            ongoing = [case.incident for case in self._cases.values() if case.incident is not None]
             past = list(self._past.values())
-        standing.sort(key=lambda each: each.start_ms, reverse=True)
+        ongoing.sort(key=lambda each: each.start_ms, reverse=True)
         past.sort(key=lambda each: (each.end_ms or 0, each.start_ms), reverse=True)
-        return standing + past
+        return ongoing + past
 
     def record_of(self, message: Message) -> MessageRecord | None:
         """What is known of a message of an incident."""
@@ -119,51 +119,51 @@ class Ledger:
             return message.id in self._owed
 
     def owed(self) -> Counter[str]:
-        """Module: messages that it is owed."""
+        """Module: its pending messages."""
         with self._memory:
             return Counter(message.module for message in self._owed.values())
 
     def close(self) -> None:
         with self._writing:
-            self._book.close()
+            self._store.close()
 
-    def _note(self, news: News) -> None:
-        message, case = news.message, None
+    def _note(self, delivery: DeliveryResult) -> None:
+        message, case = delivery.message, None
         past: tuple[Incident, ...] = ()
         incident = self._incident_of(message)
         if incident is not None:
-            after = noted(incident, news)
+            after = with_delivery(incident, delivery)
             if incident.is_open:
                 known = self._cases[incident.cluster, incident.group]
                 case = Case(known.cluster, known.group, after, known.told, known.seen_by)
             else:
                 past = (after,)
-        settled = () if news.state == "owed" else (message.id,)
+        settled = () if delivery.state == "owed" else (message.id,)
         if case is None and not past and not settled:
             return
         try:
             self._write([Change(case, past, settled=settled)])
-        except BookError:
-            self._unwritten[message.id] = news
+        except StoreError:
+            self._unwritten[message.id] = delivery
             raise
 
     def _incident_of(self, message: Message) -> Incident | None:
-        case = self._cases.get((message.result.cluster, message.result.group), _NOBODY)
+        case = self._cases.get((message.result.cluster, message.result.group), _NO_CASE)
         if case.incident is not None and case.incident.id == message.incident:
             return case.incident
         return self._past.get(message.incident)
 
     def _write(self, changes: Sequence[Change]) -> None:
         try:
-            self._book.write(changes)
-        except BookError as error:
-            if self._needs_book:
+            self._store.write(changes)
+        except StoreError as error:
+            if self._needs_store:
                 raise
-            if not self._told_of_fault:
-                log.error("incidents are not written down", error=str(error))  # noqa: TRY400 - the error says it all
-            self._told_of_fault = True
+            if not self._error_logged:
+                log.error("incidents cannot be stored", error=str(error))  # noqa: TRY400 - expected
+            self._error_logged = True
         else:
-            self._told_of_fault = False
+            self._error_logged = False
         with self._memory:
             for change in changes:
                 self._apply(change)
@@ -181,7 +181,7 @@ class Ledger:
         for message in change.settled:
             self._owed.pop(message, None)
 
-    def _take(self, contents: Contents) -> None:
+    def _replace(self, contents: Contents) -> None:
         past = sorted(contents.past, key=lambda each: each.end_ms or 0)
         owed = sorted(contents.owed, key=lambda each: each.decided_ms)
         with self._memory:
@@ -190,7 +190,7 @@ class Ledger:
             self._owed = {each.id: each for each in owed}
 
     def _too_old(self, coming: Sequence[Incident], now_ms: int) -> tuple[Incident, ...]:
-        """Past incidents that have to go; those with an owed message stay until it is settled."""
+        """Closed incidents to remove; those with a pending message stay until it is sent or failed."""
         if not coming:
             return ()
         excess = len(self._past) + len(coming) - PAST_COUNT

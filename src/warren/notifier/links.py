@@ -1,4 +1,4 @@
-"""Links in messages: where people find the group that a message is about."""
+"""Links in messages: the page of the group that a message is about."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from warren.config.settings import Settings
 
 
 def pages(settings: Settings, port: int | None = None, host: str | None = None) -> Callable[[str, str], str]:
-    """page(cluster, group) -> address of the group's page, or of the health page without a group; "": out of reach.
+    """page(cluster, group) -> URL of the group's page, or of the health page without a group; "": there is none.
 
-    `port` is the one that the first listener got, where the configuration asks for any free one.
+    `port` is the one that the first listener got, where the configuration has port 0.
     """
     base = settings.general.public_url.rstrip("/") or _own_address(settings, port, host)
 

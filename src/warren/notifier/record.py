@@ -1,4 +1,4 @@
-"""What readers see of the notifier: incidents, what was sent to whom, who leads, and how many."""
+"""The notifier's records for readers: incidents, messages, leadership and counts."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import msgspec
 from warren.common.status import Status
 from warren.notifier.message import Kind
 
-# owed: decided, and not yet out; failed: given up after its last attempt; abandoned: a newer one took its place
-# before it got out, or its module is not configured any more
+# owed: decided and not sent yet; failed: the last attempt failed; abandoned: replaced by a newer one before it was
+# sent, or its module is not configured any more
 State = Literal["owed", "sent", "failed", "abandoned"]
-# ok: the group is OK again, or the cluster can be seen again; gone: the group was deleted or has expired;
-# unwatched: it is not watched any more, because of a list or because its cluster is not configured any more
+# ok: the group is OK again, or the cluster is reachable again; gone: the group was deleted or has expired;
+# unwatched: it is not monitored any more, because of a list or because its cluster is not configured any more
 Ending = Literal["", "ok", "gone", "unwatched"]
-# alone: no [zookeeper]; disconnected: ZooKeeper does not answer, so nothing is sent from here
+# alone: no [zookeeper]; disconnected: ZooKeeper does not respond, so this instance sends nothing
 Role = Literal["alone", "leading", "following", "disconnected"]
 
 
 class MessageRecord(msgspec.Struct, frozen=True):
-    """One message to one module, and how it went."""
+    """One message of one module, and its outcome."""
 
     id: str
     module: str
     kind: Kind
-    # the group's status that the message tells of
+    # the group's status in the message
     status: Status
     state: State
     # when it was decided to send it
@@ -34,12 +34,12 @@ class MessageRecord(msgspec.Struct, frozen=True):
     attempts: int
     # when the state was reached, or the last attempt ended; the decision's time before the first attempt
     at_ms: int
-    # sent: what the other side said; else why the last attempt failed; "" before the first
+    # sent: the receiver's response; else why the last attempt failed; "" before the first
     answer: str
 
 
 class Incident(msgspec.Struct, frozen=True):
-    """One group from the moment it was not OK until it was again; or a cluster that cannot be seen."""
+    """One group from the moment it was not OK until it was again; or a cluster that is unreachable."""
 
     id: str
     cluster: str
@@ -49,12 +49,12 @@ class Incident(msgspec.Struct, frozen=True):
     # None while it is open
     end_ms: int | None
     ending: Ending
-    # the group's status at the last look, and the worst one of the incident
+    # the group's last status, and the worst one of the incident
     status: Status
     worst: Status
     # oldest first; of a long incident the first one and the newest ones
     messages: tuple[MessageRecord, ...] = ()
-    # of a cluster: why it cannot be seen
+    # of a cluster: why it is unreachable
     reason: str = ""
 
     @property
@@ -66,7 +66,7 @@ class Leadership(msgspec.Struct, frozen=True):
     """Whether this instance sends."""
 
     state: Role
-    # who sends: the instance's own name for itself (host and process id); "" when not known
+    # the instance that sends: host and process id; "" when not known
     leader: str
 
 
@@ -74,9 +74,9 @@ class ModuleCounts(msgspec.Struct, frozen=True):
     """Messages of one module: the first three since this process started, `owed` now."""
 
     sent: int = 0
-    # given up, each counted once
+    # each counted once
     failed: int = 0
     # attempts beyond the first
     retried: int = 0
-    # decided and not yet out
+    # decided and not sent yet
     owed: int = 0

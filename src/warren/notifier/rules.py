@@ -1,4 +1,4 @@
-"""When one module is told about one group: one function per rule, and the list of them in order."""
+"""When a module gets a message about a group: one function per rule, and the list of them in order."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from warren.config.modules import Notifier
 from warren.snapshot.model import GroupStatus
 
 _MS: Final = 1000
-# looks come at a fixed pace, give or take: one that is so little early still counts as a whole interval later
+# rounds come at a fixed interval with some jitter: one that is this early still counts as a whole interval later
 SLACK_MS: Final = 100
-# clocks of two instances may differ by so much; a time that lies further ahead was written by a clock that was wrong
+# clocks of two instances may differ by this much; a time further in the future is from a clock that was wrong
 SKEW_MS: Final = 60_000
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What a module was last told about a group."""
+    """The last message of a module about a group."""
 
     at_ms: int
     status: Status
-    # id of the incident that was told of; "": the group was OK
+    # id of its incident; "": the group was OK
     incident: str
 
 
@@ -35,31 +35,31 @@ class Module:
     settings: Notifier
 
     @property
-    def hears_of_ok(self) -> bool:
-        """Whether it is told of groups that are OK, too."""
+    def notifies_ok(self) -> bool:
+        """Whether it also gets messages about groups that are OK."""
         return self.settings.threshold <= Status.OK
 
     @property
     def has_own_view(self) -> bool:
-        """Whether a group's status can be another one for this module."""
+        """Whether a group's status can differ for this module."""
         return self.settings.topic_denylist is not None
 
     @property
-    def holds_back(self) -> bool:
-        """Whether a rule beyond Burrow's can keep it from hearing of an incident at all."""
+    def may_suppress(self) -> bool:
+        """Whether one of Warren's own rules can suppress all messages of an incident."""
         return self.settings.minimum_complete > 0 or self.settings.quiet_start > 0
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One look: when it is, and for how long this process has been looking, whatever the clock did meanwhile."""
+    """The time of a round, and how long this process has been running by the monotonic clock."""
 
     now_ms: int
     running_ms: int
 
 
 def view_of(module: Module, result: GroupStatus) -> GroupStatus:
-    """The group as the module sees it: without the topics that do not count for it."""
+    """The group without the topics that the module ignores."""
     denied = module.settings.topic_denylist
     if denied is None or not result.partitions:
         return result
@@ -77,29 +77,29 @@ def view_of(module: Module, result: GroupStatus) -> GroupStatus:
     )
 
 
-def told_of(told: Told | None, incident: str) -> bool:
-    """Whether the module has heard of this incident; without one, whether it has heard anything."""
+def was_notified(told: Told | None, incident: str) -> bool:
+    """Whether the module was notified of this incident; without one, whether it got any message."""
     return told is not None and (not incident or told.incident == incident)
 
 
 def below_threshold(module: Module, status: Status) -> bool:
-    """Not bad enough for this module."""
+    """The status is below the module's threshold."""
     return status < module.settings.threshold
 
 
-def said_once(module: Module, told: Told | None, incident: str) -> bool:
-    """`send-once`: the first message of an incident was all.
+def already_sent(module: Module, told: Told | None, incident: str) -> bool:
+    """`send-once`: the first message of an incident is the only one.
 
-    Burrow without `send-close` also keeps silent about every later incident of the group until it is restarted; here
-    what was said outlives restarts, and silence would be for ever.
+    Burrow without `send-close` also sends nothing about later incidents of the group until it is restarted; here the
+    last message survives restarts, and that would be for ever.
     """
-    return module.settings.send_once and told_of(told, incident)
+    return module.settings.send_once and was_notified(told, incident)
 
 
 def too_soon(module: Module, told: Told | None, now_ms: int) -> bool:
     """`send-interval` has not passed since the last message, also when that was of an earlier incident.
 
-    A message that was told hours ahead of now was told by a clock that was wrong: nobody knows how long ago that is.
+    A last message from hours in the future is from a clock that was wrong: its age is not known.
     """
     if told is None:
         return False
@@ -107,18 +107,18 @@ def too_soon(module: Module, told: Told | None, now_ms: int) -> bool:
 
 
 def unchanged(module: Module, told: Told | None, status: Status, incident: str) -> bool:
-    """`on-change`: the module knows this status already."""
+    """`on-change`: the last message had the same status."""
     if not module.settings.on_change or told is None:
         return False
-    return told.status == status and told_of(told, incident)
+    return told.status == status and was_notified(told, incident)
 
 
 def too_incomplete(module: Module, complete: float) -> bool:
-    """`minimum-complete`: too few windows are full to say anything."""
+    """`minimum-complete`: too few windows are full."""
     return complete < module.settings.minimum_complete
 
 
-def quiet(module: Module, moment: Moment) -> bool:
+def in_quiet_start(module: Module, moment: Moment) -> bool:
     """`quiet-start`: too soon after the start of this process."""
     return moment.running_ms < module.settings.quiet_start * _MS
 
@@ -127,34 +127,34 @@ def opens(module: Module, view: GroupStatus, told: Told | None, incident: str, m
     """Whether the module gets the open message, the first or a repeat."""
     return not (
         below_threshold(module, view.status)
-        or said_once(module, told, incident)
+        or already_sent(module, told, incident)
         or too_soon(module, told, moment.now_ms)
         or unchanged(module, told, view.status, incident)
         or too_incomplete(module, view.complete)
-        or quiet(module, moment)
+        or in_quiet_start(module, moment)
     )
 
 
 def closes(module: Module, told: Told | None, incident: str) -> bool:
-    """Whether the module gets the close message of an incident that it could see.
+    """Whether the module gets the close message of an incident.
 
-    Whatever its threshold and though it may never have been told, as in Burrow; but not when one of Warren's own rules
-    kept the whole incident from it. No rule holds a close back: there is no later look that would send it.
+    Whatever its threshold and even without an open message, as in Burrow; but not when one of Warren's own rules
+    suppressed the whole incident. No rule delays a close: no later round would send it.
     """
-    return module.settings.send_close and (told_of(told, incident) or not module.holds_back)
+    return module.settings.send_close and (was_notified(told, incident) or not module.may_suppress)
 
 
 def may_open(module: Module, status: Status, told: Told | None, incident: str, now_ms: int) -> bool:
-    """What can be said of `opens` without the partitions: False is certain."""
+    """`opens` without the partitions: False is certain."""
     return not (
         below_threshold(module, status)
-        or said_once(module, told, incident)
+        or already_sent(module, told, incident)
         or too_soon(module, told, now_ms)
         or unchanged(module, told, status, incident)
     )
 
 
-def outlives(module: Module, told: Told, now_ms: int) -> bool:
-    """Whether what was told still matters when the incident is over."""
-    remembers = module.hears_of_ok and (module.settings.send_once or module.settings.on_change)
-    return remembers or too_soon(module, told, now_ms)
+def still_relevant(module: Module, told: Told, now_ms: int) -> bool:
+    """Whether the last message is still relevant after the incident."""
+    needs_last = module.notifies_ok and (module.settings.send_once or module.settings.on_change)
+    return needs_last or too_soon(module, told, now_ms)

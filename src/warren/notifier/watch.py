@@ -1,4 +1,4 @@
-"""Which groups are watched at all, by the lists of the configuration."""
+"""Which groups are monitored at all, by the lists of the configuration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 from warren.config import Settings
 from warren.config.sections import GroupLists
 
-# groups that are remembered
+# groups that are cached
 _MOST_REMEMBERED: Final = 100_000
 
 
@@ -21,7 +21,7 @@ class Watch:
             for cluster in settings.cluster
         }
 
-        # cluster and group: whether it is watched
+        # cluster and group: whether it is monitored
         self._known: dict[tuple[str, str], bool] = {}
 
     def includes(self, cluster: str, group: str) -> bool:

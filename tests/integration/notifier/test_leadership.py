@@ -16,10 +16,10 @@ from tests.zookeeper import ZooKeeperServer
 from warren.common.status import Status
 from warren.config.sections import ZooKeeper
 from warren.notifier import leadership
-from warren.notifier.book import Case, Change
 from warren.notifier.leadership import Election, NotLeadingError
 from warren.notifier.record import Incident, Leadership
-from warren.notifier.shared_book import SharedBook
+from warren.notifier.store import Case, Change
+from warren.notifier.zookeeper_store import ZooKeeperStore
 
 # how a new session is found, an old one lost, or a lock taken; a busy machine is slow
 PATIENCE_S = 20.0
@@ -67,11 +67,11 @@ def server(client: KazooClient, zookeeper: ZooKeeperServer) -> ZooKeeperServer:
 def test_one_leads_and_the_next_takes_over_when_it_stops(server: ZooKeeperServer) -> None:
     with ExitStack() as first_life, election(server.address, "one") as one:
         assert leads(one)
-        assert one.standing() == Leadership("leading", "one")
+        assert one.leadership() == Leadership("leading", "one")
         two = first_life.enter_context(election(server.address, "two"))
-        assert eventually(lambda: two.standing().state == "following", PATIENCE_S)
+        assert eventually(lambda: two.leadership().state == "following", PATIENCE_S)
         two.find_leader()
-        assert two.standing() == Leadership("following", "one")
+        assert two.leadership() == Leadership("following", "one")
         assert two.lease() is None
         one.stop()
         assert leads(two)
@@ -84,7 +84,7 @@ def test_a_leader_that_loses_its_session_has_no_leave_to_send(
     with ExitStack() as lives, election(server.address, "one") as one:
         assert leads(one)
         two = lives.enter_context(election(server.address, "two"))
-        assert eventually(lambda: two.standing().state == "following", PATIENCE_S)
+        assert eventually(lambda: two.leadership().state == "following", PATIENCE_S)
         before = one.term
         end_session(one, client)
         assert leads(two)
@@ -93,7 +93,7 @@ def test_a_leader_that_loses_its_session_has_no_leave_to_send(
             one.fenced(lambda transaction: transaction.create("/w/written", b""))
         assert two.client.exists("/w/written") is None
         # back in the queue, behind the other
-        assert eventually(lambda: one.standing().state == "following", PATIENCE_S)
+        assert eventually(lambda: one.leadership().state == "following", PATIENCE_S)
         two.stop()
         assert leads(one)
         assert one.term > before
@@ -104,7 +104,7 @@ def test_knowledge_of_an_old_term_cannot_be_written(server: ZooKeeperServer) -> 
         assert leads(one)
         lease = one.lease()
         assert lease is not None
-        one.doubt()
+        one.invalidate_term()
         with pytest.raises(NotLeadingError):
             one.fenced(lambda transaction: transaction.create("/w/written", b""), lease.term)
         assert leads(one)
@@ -154,10 +154,10 @@ def test_with_a_login_nobody_else_can_touch_the_lock_and_the_book(
     with ExitStack() as lives:
         one = lives.enter_context(election(guarded.address, "one", **login))
         assert leads(one)
-        book = SharedBook(one, f"/{auth_type}")
-        book.load()
+        store = ZooKeeperStore(one, f"/{auth_type}")
+        store.load()
         incident = Incident("i", "local", "g", 1, None, "", Status.ERR, Status.ERR)
-        book.write([Change(Case("local", "g", incident))])
+        store.write([Change(Case("local", "g", incident))])
         stranger = guarded.client()
         lives.callback(stranger.stop)
         (case,) = one.client.get_children(f"/{auth_type}/warren/cases")
@@ -168,10 +168,10 @@ def test_with_a_login_nobody_else_can_touch_the_lock_and_the_book(
                 stranger.set(path, b"")
         # another instance with the same login takes its place in the queue, and reads what this one wrote
         two = lives.enter_context(election(guarded.address, "two", **login))
-        assert eventually(lambda: two.standing().state == "following", PATIENCE_S)
+        assert eventually(lambda: two.leadership().state == "following", PATIENCE_S)
         one.stop()
         assert leads(two)
-        assert [each.group for each in SharedBook(two, f"/{auth_type}").load().cases] == ["g"]
+        assert [each.group for each in ZooKeeperStore(two, f"/{auth_type}").load().cases] == ["g"]
 
 
 def test_a_refused_login_is_tried_again(guarded: ZooKeeperServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +199,7 @@ class TestBurrowInTheSameQueue:
         with election(server.address, "one") as one:
             assert eventually(lambda: len(client.get_children("/w/notifier")) == 2, PATIENCE_S)
             one.find_leader()
-            assert (one.lease(), one.standing()) == (None, Leadership("following", ""))
+            assert (one.lease(), one.leadership()) == (None, Leadership("following", ""))
             client.delete(burrow)
             assert leads(one)
 
@@ -213,8 +213,8 @@ class TestBurrowInTheSameQueue:
 def test_without_zookeeper_nobody_leads_until_it_is_there(tmp_path: Path) -> None:
     late = ZooKeeperServer(tmp_path, tick_ms=500)
     with election(late.address, "one") as one:
-        assert (one.lease(), one.standing()) == (None, Leadership("disconnected", ""))
+        assert (one.lease(), one.leadership()) == (None, Leadership("disconnected", ""))
         with late:
             assert leads(one)
-        assert eventually(lambda: one.standing().state == "disconnected", PATIENCE_S)
+        assert eventually(lambda: one.leadership().state == "disconnected", PATIENCE_S)
         assert one.lease() is None

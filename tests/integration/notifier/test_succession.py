@@ -112,8 +112,8 @@ def test_a_frozen_leader_sends_nothing_when_it_thaws(
             first.send_signal(signal.SIGSTOP)
             receiver.forget()
             receiver.answer(Reply(200))
-            (taken,) = receiver.wait_for(1, PATIENCE_S)
-            assert taken.header("Idempotency-Key") == refused.header("Idempotency-Key")
+            (accepted,) = receiver.wait_for(1, PATIENCE_S)
+            assert accepted.header("Idempotency-Key") == refused.header("Idempotency-Key")
             assert eventually(lambda: running.counts()["hook"].sent == 1, PATIENCE_S)
             # the frozen one sees another world, in which much would have to be said
             stage.show(payments=OK, orders=ERR)

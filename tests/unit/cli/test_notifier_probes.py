@@ -86,8 +86,8 @@ def test_certificates_are_looked_at_as_the_notifier_does(
     reached, detail = outcome(plain)
     assert not reached
     assert "certificate verify failed" in detail
-    trusting = plain.model_copy(update={"extra_ca": str(certificates.ca)})
-    assert outcome(trusting) == (True, "connected with TLSv1.3")
+    make_context = plain.model_copy(update={"extra_ca": str(certificates.ca)})
+    assert outcome(make_context) == (True, "connected with TLSv1.3")
     assert outcome(plain.model_copy(update={"noverify": True})) == (True, "connected with TLSv1.3")
     assert receiver.received == []
 
@@ -97,7 +97,7 @@ def test_a_file_without_certificates_is_named(tmp_path: Path) -> None:
     module = HttpNotifier(url_open="https://127.0.0.1:1", extra_ca=str(tmp_path / "ca.pem"))
     reached, detail = outcome(module)
     assert not reached
-    assert detail.startswith(f"extra-ca {tmp_path / 'ca.pem'}: holds no certificates")
+    assert detail.startswith(f"extra-ca {tmp_path / 'ca.pem'}: contains no certificates")
 
 
 @pytest.mark.parametrize(

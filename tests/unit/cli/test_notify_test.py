@@ -126,9 +126,7 @@ class Refused(NamedTuple):
 
 
 REFUSED = [
-    Refused(
-        "gone", Reply(404), "The receiver answered HTTP 404; check the address It would not be tried again."
-    ),
+    Refused("gone", Reply(404), "The receiver answered HTTP 404; check the URL It would not be tried again."),
     Refused("down", Reply(503), "The receiver answered HTTP 503; see its log It would be tried again."),
 ]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from warren.common.status import Status
 from warren.config.modules import Notifier
-from warren.notifier.book import Case
-from warren.notifier.incidents import Outcome, looked_at, vanished
+from warren.notifier.incidents import Outcome, evaluated, group_removed
 from warren.notifier.message import Message
 from warren.notifier.rules import Module, Moment
+from warren.notifier.store import Case
 from warren.snapshot.model import (
     Entry,
     GroupStatus,
@@ -76,11 +76,11 @@ class Story:
     def look(self, after_s: float, seen: Status | GroupStatus) -> Outcome:
         result = group(self.group, seen) if isinstance(seen, Status) else seen
         moment = Moment(NOW + round(after_s * 1000), max(0, round(after_s * 1000)))
-        return self._went_on(looked_at(self.case, result, self.modules, moment, self.new_id))
+        return self._went_on(evaluated(self.case, result, self.modules, moment, self.new_id))
 
     def gone(self, after_s: float) -> Outcome:
         moment = Moment(NOW + round(after_s * 1000), max(0, round(after_s * 1000)))
-        return self._went_on(vanished(self.case, self.modules, moment, self.new_id))
+        return self._went_on(group_removed(self.case, self.modules, moment, self.new_id))
 
     def _went_on(self, outcome: Outcome) -> Outcome:
         self.case = outcome.case

@@ -16,9 +16,9 @@ from tests.unit.notifier.scenes import NOW, group
 
 from warren.common.status import Status
 from warren.config.modules import Notifier
-from warren.notifier.book import Case
-from warren.notifier.incidents import looked_at
+from warren.notifier.incidents import evaluated
 from warren.notifier.rules import Module, Moment
+from warren.notifier.store import Case
 
 DATA = Path(__file__).parents[2] / "data" / "notifier"
 # a look takes Burrow's modules so long, one after the other
@@ -95,7 +95,7 @@ def test_the_same_modules_are_told_at_the_same_looks(name: str) -> None:
         now_ms = NOW + round(look.at_s * 1000)
         # judged a little late: where Burrow's clock just made it, ours must not just miss it
         moment = Moment(now_ms + round(SPREAD_S * 1000), NOW)
-        outcome = looked_at(case, group(name, look.status), accepting, moment, ids)
+        outcome = evaluated(case, group(name, look.status), accepting, moment, ids)
         ours = {each.module: each.kind for each in outcome.messages}
         burrows = {each: kind for each, kind in look.sent.items() if each not in LEFT_OUT}
         assert burrows.items() <= ours.items(), look
@@ -121,7 +121,7 @@ def test_send_once_is_the_one_difference() -> None:
     case, ids, told_at, incidents = Case("local", "nt-flap"), new_ids(), [], set()
     for look in looks()["nt-flap"]:
         moment = Moment(NOW + round(look.at_s * 1000), NOW)
-        outcome = looked_at(case, group("nt-flap", look.status), [once], moment, ids)
+        outcome = evaluated(case, group("nt-flap", look.status), [once], moment, ids)
         case = outcome.case
         told_at += [round(look.at_s) for _ in outcome.messages]
         incidents |= {each.incident for each in outcome.messages}

@@ -7,8 +7,8 @@ from tests.unit.notifier.scenes import NOW, Story, module, told
 
 from warren.common.status import Status
 from warren.notifier.incidents import nothing_to_do
-from warren.notifier.retries import WAITS_S, wait_ms
-from warren.notifier.rules import Moment, Told, quiet, too_soon
+from warren.notifier.retries import BACKOFF_S, wait_ms
+from warren.notifier.rules import Moment, Told, in_quiet_start, too_soon
 
 OK, ERR = Status.OK, Status.ERR
 HOUR_S = 3600
@@ -69,18 +69,18 @@ def test_a_look_is_not_spared_because_of_what_was_told_in_the_future() -> None:
 @pytest.mark.parametrize("jump_ms", [-3 * HOUR_MS, 0, 3 * HOUR_MS])
 def test_the_quiet_time_after_a_start_is_not_measured_by_the_clock(jump_ms: int) -> None:
     patient = module(**{"quiet-start": 60})
-    assert quiet(patient, Moment(NOW + jump_ms, 59_000))
-    assert not quiet(patient, Moment(NOW + jump_ms, 61_000))
+    assert in_quiet_start(patient, Moment(NOW + jump_ms, 59_000))
+    assert not in_quiet_start(patient, Moment(NOW + jump_ms, 61_000))
 
 
 @pytest.mark.parametrize(
     ("failed_ago_ms", "left_ms"),
     [
-        (0, WAITS_S[3] * 1000),
-        (5_000, WAITS_S[3] * 1000 - 5_000),
+        (0, BACKOFF_S[3] * 1000),
+        (5_000, BACKOFF_S[3] * 1000 - 5_000),
         (3 * HOUR_MS, 0),
         # it failed hours ahead of now, by a clock that was wrong
-        (-3 * HOUR_MS, WAITS_S[3] * 1000),
+        (-3 * HOUR_MS, BACKOFF_S[3] * 1000),
     ],
 )
 def test_a_retry_waited_for_hours_after_a_restart(failed_ago_ms: int, left_ms: int) -> None:

@@ -11,9 +11,9 @@ from tests.unit.notifier.scenes import NOW, group
 
 from warren.common.status import Status
 from warren.notifier import deliveries as module_under_test
-from warren.notifier.deliveries import MOST_WAITING, Deliveries, Waiting
-from warren.notifier.incidents import News
-from warren.notifier.leadership import Alone, Lease
+from warren.notifier.deliveries import MOST_WAITING, Deliveries, QueuedMessage
+from warren.notifier.incidents import DeliveryResult
+from warren.notifier.leadership import Lease, SingleInstance
 from warren.notifier.message import Kind, Message
 from warren.notifier.senders.delivery import DeliveryError
 
@@ -31,7 +31,7 @@ class Receiver:
     """Implements `Sender`: takes, refuses or holds up messages, as the test says."""
 
     def __init__(self) -> None:
-        self.taken: list[str] = []
+        self.accepted: list[str] = []
         self.tried: list[str] = []
         self.refusal: Exception | None = None
         self.gate = threading.Event()
@@ -43,14 +43,14 @@ class Receiver:
         self.gate.wait(10)
         if self.refusal is not None:
             raise self.refusal
-        self.taken.append(message.id)
+        self.accepted.append(message.id)
         return "HTTP 200"
 
     def close(self) -> None:
         self.closed = True
 
 
-class Led(Alone):
+class Led(SingleInstance):
     """Leads while it is told to."""
 
     term: int | None = 1
@@ -65,7 +65,7 @@ class Office:
     def __init__(self) -> None:
         self.receivers = {"hook": Receiver(), "mail": Receiver()}
         self.leader = Led("me")
-        self.news: list[News] = []
+        self.delivery: list[DeliveryResult] = []
         self.deliveries = Deliveries(self.receivers, {"hook": 5, "mail": 5}, self.leader, self)
         self.deliveries.begin(1, ())
         self.deliveries.start()
@@ -75,19 +75,19 @@ class Office:
         return self.receivers["hook"]
 
     def is_owed(self, message: Message) -> bool:
-        return all(each.message.id != message.id or each.state == "owed" for each in self.news)
+        return all(each.message.id != message.id or each.state == "owed" for each in self.delivery)
 
-    def report(self, news: News) -> None:
-        self.news.append(news)
+    def report(self, delivery: DeliveryResult) -> None:
+        self.delivery.append(delivery)
 
     def add(self, *messages: Message) -> None:
         self.deliveries.add(messages)
 
     def states(self) -> list[str]:
-        return [f"{each.message.id} {each.state} {each.attempts}" for each in self.news]
+        return [f"{each.message.id} {each.state} {each.attempts}" for each in self.delivery]
 
     def settled(self, count: int) -> bool:
-        return eventually(lambda: len(self.news) >= count, 10)
+        return eventually(lambda: len(self.delivery) >= count, 10)
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def refused(*, retriable: bool) -> DeliveryError:
 def test_messages_go_out_in_their_order(office: Office) -> None:
     office.add(message(1), message(2, "close"), message(3, incident="j"))
     assert office.settled(3)
-    assert office.hook.taken == ["m1", "m2", "m3"]
+    assert office.hook.accepted == ["m1", "m2", "m3"]
     assert office.states() == ["m1 sent 1", "m2 sent 1", "m3 sent 1"]
     assert office.deliveries.counts()["hook"].sent == 3
 
@@ -125,7 +125,7 @@ def test_a_message_is_tried_again_and_then_given_up(office: Office) -> None:
     office.add(message(1))
     assert office.settled(3)
     assert office.states() == ["m1 owed 1", "m1 owed 2", "m1 failed 3"]
-    assert office.news[-1].answer == "HTTP 503"
+    assert office.delivery[-1].answer == "HTTP 503"
     counts = office.deliveries.counts()["hook"]
     assert (counts.sent, counts.failed, counts.retried) == (0, 1, 2)
 
@@ -164,14 +164,14 @@ def test_a_group_whose_message_waits_holds_up_no_other(office: Office) -> None:
     office.hook.refusal = None
     office.add(message(2, "close"), message(3, of="other"))
     assert office.settled(2)
-    assert office.hook.taken == ["m3"]
+    assert office.hook.accepted == ["m3"]
 
 
 def test_a_module_that_hangs_holds_up_no_other(office: Office) -> None:
     office.hook.gate.clear()
     office.add(message(1), message(2, module="mail"))
     assert office.settled(1)
-    assert office.receivers["mail"].taken == ["m2"]
+    assert office.receivers["mail"].accepted == ["m2"]
 
 
 def test_a_newer_repeat_takes_the_place_of_one_that_waits(office: Office) -> None:
@@ -211,7 +211,7 @@ def test_few_messages_wait_about_one_group(office: Office) -> None:
     assert office.states() == ["m1 abandoned 0", "m2 abandoned 0", "m3 abandoned 0"]
     office.hook.gate.set()
     assert office.settled(3 + MOST_WAITING)
-    assert office.hook.taken == ["m0", *(f"m{number}" for number in range(4, MOST_WAITING + 3))]
+    assert office.hook.accepted == ["m0", *(f"m{number}" for number in range(4, MOST_WAITING + 3))]
 
 
 class TestTerms:
@@ -221,11 +221,11 @@ class TestTerms:
     def test_nothing_is_sent_without_a_lease_of_this_term(self, office: Office, lease: Lease | None) -> None:
         asked = threading.Event()
 
-        def ask() -> Lease | None:
+        def request() -> Lease | None:
             asked.set()
             return lease
 
-        office.leader.lease = ask  # type: ignore[method-assign]
+        office.leader.lease = request  # type: ignore[method-assign]
         office.add(message(1))
         assert asked.wait(10)
         assert office.deliveries.stop()
@@ -234,7 +234,7 @@ class TestTerms:
     def test_messages_of_an_old_term_are_forgotten(self, office: Office) -> None:
         office.leader.term = 2
         office.add(message(1))
-        office.deliveries.begin(2, [Waiting(message(7))])
+        office.deliveries.begin(2, [QueuedMessage(message(7))])
         assert office.settled(1)
         assert office.states() == ["m7 sent 1"]
 
@@ -243,7 +243,7 @@ class TestTerms:
         office.add(message(1))
         assert eventually(lambda: office.hook.tried == ["m1"], 10)
         office.leader.term = 2
-        office.deliveries.begin(2, [Waiting(message(1)), Waiting(message(2, "close"))])
+        office.deliveries.begin(2, [QueuedMessage(message(1)), QueuedMessage(message(2, "close"))])
         office.hook.gate.set()
         assert office.settled(2)
         assert office.states() == ["m1 sent 1", "m2 sent 1"]
@@ -252,12 +252,12 @@ class TestTerms:
     def test_what_went_out_while_a_new_term_began_is_not_sent_again(self, office: Office) -> None:
         office.add(message(1))
         assert office.settled(1)
-        office.deliveries.begin(1, [Waiting(message(1)), Waiting(message(2, "close"))])
+        office.deliveries.begin(1, [QueuedMessage(message(1)), QueuedMessage(message(2, "close"))])
         assert office.settled(2)
         assert office.hook.tried == ["m1", "m2"]
 
     def test_attempts_go_on_counting(self, office: Office) -> None:
-        office.deliveries.begin(1, [Waiting(message(1), attempts=3)])
+        office.deliveries.begin(1, [QueuedMessage(message(1), attempts=3)])
         assert office.settled(1)
         assert office.states() == ["m1 sent 4"]
 

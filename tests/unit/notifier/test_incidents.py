@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.unit.notifier.scenes import NOW, Story, group, group_of, module, partition, told
 
 from warren.common.status import Status
-from warren.notifier.book import Case
-from warren.notifier.incidents import News, noted, nothing_to_do
+from warren.notifier.incidents import DeliveryResult, nothing_to_do, with_delivery
 from warren.notifier.record import Incident, MessageRecord
 from warren.notifier.rules import SLACK_MS, Told
+from warren.notifier.store import Case
 from warren.snapshot.model import GroupStatus
 
 OK, WARN, ERR = Status.OK, Status.WARN, Status.ERR
@@ -320,7 +320,9 @@ def test_news_of_a_message_is_noted() -> None:
     story = Story([module("a"), module("b")])
     outcome = story.look(0, ERR)
     assert outcome.case.incident is not None
-    after = noted(outcome.case.incident, News(outcome.messages[1], "sent", 2, NOW + 9, "HTTP 200"))
+    after = with_delivery(
+        outcome.case.incident, DeliveryResult(outcome.messages[1], "sent", 2, NOW + 9, "HTTP 200")
+    )
     assert [(each.state, each.attempts, each.answer) for each in after.messages] == [
         ("owed", 0, ""),
         ("sent", 2, "HTTP 200"),
@@ -333,8 +335,8 @@ def test_a_long_incident_keeps_its_first_and_newest_messages_and_what_is_owed() 
         outcome = story.look(look * 5, ERR)
         assert outcome.case.incident is not None
         if look != 30:
-            news = News(outcome.messages[0], "sent", 1, NOW, "")
-            incident = noted(outcome.case.incident, news)
+            delivery = DeliveryResult(outcome.messages[0], "sent", 1, NOW, "")
+            incident = with_delivery(outcome.case.incident, delivery)
             story.case = Case("local", "g", incident, outcome.case.told)
     assert story.case.incident is not None
     kept: tuple[MessageRecord, ...] = story.case.incident.messages

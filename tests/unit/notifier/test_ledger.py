@@ -10,27 +10,27 @@ import pytest
 from tests.unit.notifier.scenes import NOW, Story, module
 
 from warren.common.status import Status
-from warren.notifier.book import PAST_COUNT, PAST_MS, BookError, Change
-from warren.notifier.incidents import News, Outcome
+from warren.notifier.incidents import DeliveryResult, Outcome
 from warren.notifier.ledger import Ledger
-from warren.notifier.local_book import FILE, LocalBook
 from warren.notifier.message import Message
 from warren.notifier.record import Incident
+from warren.notifier.sqlite_store import FILE, SqliteStore
+from warren.notifier.store import PAST_COUNT, PAST_MS, Change, StoreError
 
 
-class FailingBook(LocalBook):
+class FailingBook(SqliteStore):
     """Fails while it is told to."""
 
     failing = False
 
     def write(self, changes: Sequence[Change]) -> None:
         if self.failing:
-            raise BookError("no space left")
+            raise StoreError("no space left")
         super().write(changes)
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[FailingBook]:
+def store(tmp_path: Path) -> Iterator[FailingBook]:
     made = FailingBook(tmp_path, NOW)
     yield made
     made.close()
@@ -41,19 +41,19 @@ def opened(ledger: Ledger, group: str = "g", at_s: float = 0) -> Message:
     return message
 
 
-def sent(message: Message) -> News:
-    return News(message, "sent", 1, NOW + 50, "HTTP 200")
+def sent(message: Message) -> DeliveryResult:
+    return DeliveryResult(message, "sent", 1, NOW + 50, "HTTP 200")
 
 
 def again(tmp_path: Path) -> Ledger:
     """What another process finds."""
-    ledger = Ledger(LocalBook(tmp_path, NOW), needs_book=False)
+    ledger = Ledger(SqliteStore(tmp_path, NOW), needs_store=False)
     ledger.load()
     return ledger
 
 
-def test_a_decision_is_owed_in_the_book_before_it_is_given_out(book: FailingBook, tmp_path: Path) -> None:
-    ledger = Ledger(book, needs_book=False)
+def test_a_decision_is_owed_in_the_book_before_it_is_given_out(store: FailingBook, tmp_path: Path) -> None:
+    ledger = Ledger(store, needs_store=False)
     message = opened(ledger)
     other = again(tmp_path)
     assert other.incidents() == ledger.incidents()
@@ -62,10 +62,10 @@ def test_a_decision_is_owed_in_the_book_before_it_is_given_out(book: FailingBook
     other.close()
 
 
-def test_what_was_sent_is_not_owed_any_more(book: FailingBook, tmp_path: Path) -> None:
-    ledger = Ledger(book, needs_book=False)
+def test_what_was_sent_is_not_owed_any_more(store: FailingBook, tmp_path: Path) -> None:
+    ledger = Ledger(store, needs_store=False)
     message = opened(ledger)
-    ledger.note([News(message, "owed", 1, NOW + 10, "HTTP 503")])
+    ledger.note([DeliveryResult(message, "owed", 1, NOW + 10, "HTTP 503")])
     other = again(tmp_path)
     record = other.record_of(message)
     assert record is not None
@@ -80,8 +80,8 @@ def test_what_was_sent_is_not_owed_any_more(book: FailingBook, tmp_path: Path) -
     other.close()
 
 
-def test_news_of_a_message_reach_an_incident_that_is_over(book: FailingBook) -> None:
-    ledger = Ledger(book, needs_book=False)
+def test_news_of_a_message_reach_an_incident_that_is_over(store: FailingBook) -> None:
+    ledger = Ledger(store, needs_store=False)
     story = Story([module(send_close=True)])
     ledger.decide([story.look(0, Status.ERR)], NOW)
     (close,) = ledger.decide([story.look(5, Status.OK)], NOW)
@@ -92,8 +92,8 @@ def test_news_of_a_message_reach_an_incident_that_is_over(book: FailingBook) -> 
     assert ledger.open_cases("local") == {}
 
 
-def test_open_incidents_come_first_and_the_newest_of_each(book: FailingBook) -> None:
-    ledger = Ledger(book, needs_book=False)
+def test_open_incidents_come_first_and_the_newest_of_each(store: FailingBook) -> None:
+    ledger = Ledger(store, needs_store=False)
     stories = {name: Story([module()], name) for name in "abcd"}
     for at, name in enumerate("abcd"):
         ledger.decide([stories[name].look(at, Status.ERR)], NOW)
@@ -103,30 +103,30 @@ def test_open_incidents_come_first_and_the_newest_of_each(book: FailingBook) -> 
     assert [each.is_open for each in ledger.incidents()] == [True, True, False, False]
 
 
-def test_alone_a_book_that_fails_keeps_nobody_from_hearing_of_trouble(book: FailingBook) -> None:
-    ledger = Ledger(book, needs_book=False)
-    book.failing = True
+def test_alone_a_book_that_fails_keeps_nobody_from_hearing_of_trouble(store: FailingBook) -> None:
+    ledger = Ledger(store, needs_store=False)
+    store.failing = True
     message = opened(ledger)
     ledger.note([sent(message)])
     assert [each.messages[0].state for each in ledger.incidents()] == ["sent"]
 
 
-def test_among_several_nothing_counts_that_is_not_written(book: FailingBook) -> None:
-    ledger = Ledger(book, needs_book=True)
-    book.failing = True
-    with pytest.raises(BookError, match="no space left"):
+def test_among_several_nothing_counts_that_is_not_written(store: FailingBook) -> None:
+    ledger = Ledger(store, needs_store=True)
+    store.failing = True
+    with pytest.raises(StoreError, match="no space left"):
         opened(ledger)
     assert ledger.incidents() == []
     assert ledger.owed() == {}
 
 
-def test_what_is_known_to_be_out_is_not_owed_after_the_book_is_back(book: FailingBook) -> None:
-    ledger = Ledger(book, needs_book=True)
+def test_what_is_known_to_be_out_is_not_owed_after_the_book_is_back(store: FailingBook) -> None:
+    ledger = Ledger(store, needs_store=True)
     message = opened(ledger)
-    book.failing = True
-    with pytest.raises(BookError):
+    store.failing = True
+    with pytest.raises(StoreError):
         ledger.note([sent(message)])
-    book.failing = False
+    store.failing = False
     assert ledger.load() == []
     record = ledger.record_of(message)
     assert record is not None
@@ -138,8 +138,8 @@ def past(number: int, end_ms: int) -> Outcome:
     return Outcome(Story([]).case, (), incident)
 
 
-def test_past_incidents_are_bounded_in_number(book: FailingBook) -> None:
-    ledger = Ledger(book, needs_book=False)
+def test_past_incidents_are_bounded_in_number(store: FailingBook) -> None:
+    ledger = Ledger(store, needs_store=False)
     ledger.decide([past(number, NOW + number) for number in range(PAST_COUNT)], NOW)
     for number in range(PAST_COUNT, PAST_COUNT + 5):
         ledger.decide([past(number, NOW + number)], NOW)
@@ -148,8 +148,8 @@ def test_past_incidents_are_bounded_in_number(book: FailingBook) -> None:
     assert [each.id for each in ledger.incidents()] == [f"i{n}" for n in range(PAST_COUNT + 4, 4, -1)]
 
 
-def test_past_incidents_are_bounded_in_age(book: FailingBook) -> None:
-    ledger = Ledger(book, needs_book=False)
+def test_past_incidents_are_bounded_in_age(store: FailingBook) -> None:
+    ledger = Ledger(store, needs_store=False)
     ledger.decide([past(1, NOW)], NOW)
     ledger.decide([past(2, NOW + PAST_MS)], NOW + PAST_MS)
     assert [each.id for each in ledger.incidents()] == ["i2", "i1"]
@@ -157,8 +157,8 @@ def test_past_incidents_are_bounded_in_age(book: FailingBook) -> None:
     assert [each.id for each in ledger.incidents()] == ["i3", "i2"]
 
 
-def test_a_past_incident_stays_while_a_message_of_it_is_owed(book: FailingBook) -> None:
-    ledger = Ledger(book, needs_book=False)
+def test_a_past_incident_stays_while_a_message_of_it_is_owed(store: FailingBook) -> None:
+    ledger = Ledger(store, needs_store=False)
     story = Story([module(send_close=True)])
     (opened,) = ledger.decide([story.look(0, Status.ERR)], NOW)
     (close,) = ledger.decide([story.look(5, Status.OK)], NOW)
@@ -174,7 +174,7 @@ def test_a_past_incident_stays_while_a_message_of_it_is_owed(book: FailingBook) 
 class TestUnreadableFile:
     def test_it_is_put_aside_and_a_new_one_begun(self, tmp_path: Path) -> None:
         (tmp_path / FILE).write_bytes(b"no database at all" * 100)
-        ledger = Ledger(LocalBook(tmp_path, NOW), needs_book=False)
+        ledger = Ledger(SqliteStore(tmp_path, NOW), needs_store=False)
         assert ledger.load() == []
         message = opened(ledger)
         assert (tmp_path / f"{FILE}.unreadable-{NOW}").read_bytes().startswith(b"no database")
@@ -182,7 +182,7 @@ class TestUnreadableFile:
         assert again(tmp_path).load() == [message]
 
     def test_so_is_one_with_a_content_that_is_none(self, tmp_path: Path) -> None:
-        ledger = Ledger(LocalBook(tmp_path, NOW), needs_book=False)
+        ledger = Ledger(SqliteStore(tmp_path, NOW), needs_store=False)
         opened(ledger)
         ledger.close()
         with sqlite3.connect(tmp_path / FILE) as connection:
@@ -193,5 +193,5 @@ class TestUnreadableFile:
 
     def test_a_place_that_cannot_be_written_is_an_error_that_says_so(self, tmp_path: Path) -> None:
         (tmp_path / "notifier").write_text("a file, no directory")
-        with pytest.raises(BookError, match=r"correct spark\.checkpoint-dir"):
-            LocalBook(tmp_path / "notifier", NOW)
+        with pytest.raises(StoreError, match=r"correct spark\.checkpoint-dir"):
+            SqliteStore(tmp_path / "notifier", NOW)

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class DeliveryResult:
     """What there is to tell somebody: rows of the table, and names of groups that are gone."""
 
     place: int
@@ -95,13 +95,13 @@ class History:
             removed,
         )
 
-    def since(self, place: int | None, *, only_status: bool) -> News:
+    def since(self, place: int | None, *, only_status: bool) -> DeliveryResult:
         """What somebody has missed who knows all up to that place; None: who knows nothing."""
         if place is None or place < self.floor or place > self.place:
-            return News(self.place, True, np.arange(len(self.table.names)), [])
+            return DeliveryResult(self.place, True, np.arange(len(self.table.names)), [])
         changed = self.status_changed if only_status else self.changed
         removed = sorted(name for name, went in self.removed.items() if went > place)
-        return News(self.place, False, np.flatnonzero(changed > place), removed)
+        return DeliveryResult(self.place, False, np.flatnonzero(changed > place), removed)
 
 
 def _rows_before(old: GroupTable, new: GroupTable) -> Ints:
@@ -180,7 +180,7 @@ class Feed:
 
     async def news(
         self, cluster: str, place: int | None, wait_s: float, *, only_status: bool
-    ) -> tuple[History, News] | None:
+    ) -> tuple[History, DeliveryResult] | None:
         """What has changed since a place; when nothing has, whatever comes in that time. None: no snapshot yet."""
         loop = asyncio.get_running_loop()
         until = loop.time() + wait_s

@@ -21,7 +21,7 @@ from warren.httpserver.reply import Reply, Stream, as_json, refused
 from warren.httpserver.router import Answer, Handler, Request
 from warren.httpserver.state import Answers, Notifying
 from warren.httpserver.v4 import openapi, shapes
-from warren.httpserver.v4.feed import Feed, History, News
+from warren.httpserver.v4.feed import DeliveryResult, Feed, History
 from warren.httpserver.v4.incidents import notifier_health
 from warren.httpserver.v4.operations import (
     CHANGES,
@@ -314,7 +314,7 @@ def _lines(history: History, rows: NDArray[np.int64]) -> list[shapes.Group]:
     ]
 
 
-def _changes(cluster: str, history: History, news: News) -> shapes.Changes:
+def _changes(cluster: str, history: History, news: DeliveryResult) -> shapes.Changes:
     return shapes.Changes(
         cluster, _snapshot(history), news.complete, _lines(history, news.rows), news.removed
     )

@@ -1,4 +1,4 @@
-"""How messages leave: one sender per [notifier.N] section."""
+"""Senders of messages: one per [notifier.N] section."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from warren.config.settings import AnyNotifier
 from warren.notifier.message import Kind
 from warren.notifier.senders.delivery import DeliveryError, Draft, Sender
 from warren.notifier.senders.email import EmailSender
-from warren.notifier.senders.exchange import Exchange
 from warren.notifier.senders.http import HttpSender
+from warren.notifier.senders.http_client import HttpClient
 from warren.notifier.senders.null import NullSender
 from warren.notifier.senders.slack import SlackSender
-from warren.notifier.senders.trust import trust
+from warren.notifier.senders.tls import tls_context
 from warren.notifier.templates import Template, load_template, text_template
 
 __all__ = ["DeliveryError", "Draft", "Sender", "sender"]
 
-# Slack's messages are few; a connection is kept for the next group of the same look
+# Slack's messages are few; a connection is kept for the next group of the same round
 _SLACK_KEEPALIVE_S: Final = 60
 
 
@@ -36,8 +36,8 @@ def sender(
     """
     match module:
         case HttpNotifier():
-            context = trust(_file(module.extra_ca, located), noverify=module.noverify)
-            exchange = Exchange(
+            context = tls_context(_file(module.extra_ca, located), noverify=module.noverify)
+            client = HttpClient(
                 context, keepalive_s=module.keepalive, reuse=not module.disable_http_keepalive
             )
             urls: dict[Kind, Template] = {
@@ -45,13 +45,13 @@ def sender(
             }
             if module.url_close:
                 urls["close"] = text_template(module.url_close, f"notifier.{name}: url-close")
-            return HttpSender(module, exchange, urls, _texts(module, located, "http"))
+            return HttpSender(module, client, urls, _texts(module, located, "http"))
         case EmailNotifier():
-            context = trust(_file(module.extra_ca, located), noverify=module.noverify)
+            context = tls_context(_file(module.extra_ca, located), noverify=module.noverify)
             return EmailSender(module, context, _texts(module, located, "email"))
         case SlackNotifier():
-            exchange = Exchange(trust(None, noverify=False), keepalive_s=_SLACK_KEEPALIVE_S, reuse=True)
-            return SlackSender(module, exchange, page, _texts(module, located, ""))
+            client = HttpClient(tls_context(None, noverify=False), keepalive_s=_SLACK_KEEPALIVE_S, reuse=True)
+            return SlackSender(module, client, page, _texts(module, located, ""))
         case _:
             return NullSender()
 

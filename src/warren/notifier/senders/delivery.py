@@ -1,4 +1,4 @@
-"""What every sender is, and how it says that a message did not get through."""
+"""The interface of senders, and the error of a failed delivery."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from warren.notifier.message import Message
 
 
 class DeliveryError(WarrenError):
-    """A message was not taken: what happened and what to do, without secrets."""
+    """A message was not delivered: what happened and what to do, without secrets."""
 
     def __init__(self, what: str, *, retriable: bool, wait_s: float | None = None) -> None:
         super().__init__(what)
-        # may the same message get through later, without anybody changing anything here?
+        # whether the same message may succeed later without a change of configuration
         self.retriable = retriable
-        # the other side asked to be left alone for so long; None: it did not say
+        # the receiver's Retry-After; None: it sent none
         self.wait_s = wait_s
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What a sender makes of a message, to be looked at: without secrets."""
+    """The request that a sender makes from a message, for display: without secrets."""
 
     # where it goes, then headers, a line each
     head: tuple[str, ...]
@@ -30,13 +30,13 @@ class Draft:
 
 
 class Sender(Protocol):
-    """One [notifier.N]'s way out; used by one thread, never tries twice by itself."""
+    """Sends for one [notifier.N]; used by one thread, never retries by itself."""
 
     def send(self, message: Message, timeout_s: float) -> str:
-        """One line on what the other side said; DeliveryError when it did not take the message."""
+        """One line on the receiver's response; DeliveryError when it did not accept the message."""
 
     def draft(self, message: Message) -> Draft:
-        """What `send` would send; DeliveryError when a template cannot say it."""
+        """What `send` would send; DeliveryError when a template cannot be rendered."""
 
     def close(self) -> None:
-        """Let connections go; nothing is sent afterwards."""
+        """Close connections; nothing is sent afterwards."""

@@ -16,23 +16,23 @@ from warren.config.modules import EmailNotifier
 from warren.notifier.message import Kind, Message
 from warren.notifier.senders.delivery import DeliveryError, Draft
 from warren.notifier.senders.mail import addresses, mail, printable
-from warren.notifier.senders.trust import certificate_fault
+from warren.notifier.senders.tls import certificate_error
 from warren.notifier.templates import Template, TemplateError
 
-# mail servers on this port speak TLS from the first byte
+# mail servers on this port use TLS from the first byte
 _TLS_PORT: Final = 465
-# what Burrow calls itself; looking our own name up could take longer than sending
+# as in Burrow; looking up our own name could take longer than sending
 _OWN_NAME: Final = "localhost"
 # Go sends a password unencrypted to these only, and so did Burrow
 _LOCAL: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-# auth-type: SMTP's word for it
+# auth-type: name in SMTP
 _MECHANISMS: Final = {"plain": "PLAIN", "login": "LOGIN", "crammd5": "CRAM-MD5"}
-# what a person does about an answer, which takes the place of {}
+# what to do about a reply, which replaces {}
 _REFUSED_MAIL: Final = "refused the mail: {}; see its log"
 _REFUSALS: Final[Mapping[type[smtplib.SMTPException], str]] = {
     smtplib.SMTPAuthenticationError: "refused the login: {}; check username, password and auth-type",
     smtplib.SMTPSenderRefused: "refused the sender: {}; check from, or log in with auth-type",
-    smtplib.SMTPConnectError: "takes nothing now: {}; see its log",
+    smtplib.SMTPConnectError: "accepts no mail now: {}; see its log",
 }
 
 
@@ -50,19 +50,19 @@ class EmailSender:
         self._where = f"{module.server}:{module.port}"
 
     def send(self, message: Message, timeout_s: float) -> str:
-        """The server's answer, and whom it did not take the mail for."""
+        """The server's reply, and the refused recipients."""
         made = self._mail(message)
         limit_s = min(timeout_s, self._module.timeout)
         try:
             with self._connected(limit_s) as client:
                 self._log_in(client)
-                return self._handed_over(client, made)
+                return self._deliver(client, made)
         except TimeoutError:
-            raise self._silence(limit_s) from None
+            raise self._timed_out(limit_s) from None
         except smtplib.SMTPException as error:
-            raise self._protocol_fault(error, limit_s) from None
+            raise self._protocol_error(error, limit_s) from None
         except OSError as error:
-            raise DeliveryError(self._connection_fault(error), retriable=True) from None
+            raise DeliveryError(self._connection_error(error), retriable=True) from None
 
     def draft(self, message: Message) -> Draft:
         """The mail."""
@@ -71,7 +71,7 @@ class EmailSender:
         return Draft((f"mail to {self._where}", *head), made.get_content())
 
     def close(self) -> None:
-        """No connection outlives its mail."""
+        """Every mail has a connection of its own."""
 
     def _mail(self, message: Message) -> EmailMessage:
         try:
@@ -102,23 +102,23 @@ class EmailSender:
                 client.ehlo_or_helo_if_needed()
             yield client
             with contextlib.suppress(OSError, smtplib.SMTPException):
-                # the mail is taken already
+                # the mail is accepted already
                 client.quit()
         finally:
             client.close()
 
     def _log_in(self, client: _Client) -> None:
         mechanism = _MECHANISMS.get(self._module.auth_type)
-        # without an offer Burrow sends without a login, and the server says what it thinks of it
+        # if the server offers none, Burrow sends without a login, and the server may refuse the mail
         if mechanism is None or not client.has_extn("auth"):
             return
         offered = client.esmtp_features["auth"].upper().split()
         if mechanism not in offered:
             raise DeliveryError(
-                f"The mail server {self._where} takes {', '.join(offered)}, but not {mechanism}; change auth-type",
+                f"The mail server {self._where} accepts {', '.join(offered)}, but not {mechanism}; change auth-type",
                 retriable=False,
             )
-        if mechanism != "CRAM-MD5" and not (client.secured or self._may_go_open()):
+        if mechanism != "CRAM-MD5" and not (client.secured or self._may_be_unencrypted()):
             raise DeliveryError(
                 f"The password would go to {self._where} unencrypted; use a port with TLS or STARTTLS, "
                 'or allow it with tls = "none"',
@@ -126,58 +126,58 @@ class EmailSender:
             )
         client.log_in(mechanism, self._module.username, self._module.password.get_secret_value())
 
-    def _may_go_open(self) -> bool:
+    def _may_be_unencrypted(self) -> bool:
         return self._module.tls == "none" or self._module.server.strip("[]").lower() in _LOCAL
 
-    def _handed_over(self, client: _Client, made: EmailMessage) -> str:
+    def _deliver(self, client: _Client, made: EmailMessage) -> str:
         recipients = [address.addr_spec for address in self._to]
         international = not (self._from.addr_spec + "".join(recipients)).isascii()
         if international and not client.has_extn("smtputf8"):
             raise DeliveryError(
-                f"The mail server {self._where} takes no addresses beyond ASCII; use others in from and to",
+                f"The mail server {self._where} accepts only ASCII addresses; use others in from and to",
                 retriable=False,
             )
         wire = made.as_bytes(policy=policy.SMTPUTF8 if international else policy.SMTP)
         options = ["SMTPUTF8", "BODY=8BITMIME"] if international else []
         refused = client.sendmail(self._from.addr_spec, recipients, wire, options)
-        # those who were taken have the mail: a repeat would be their second
-        return f"taken by {self._where}" + (f", but not for {_refusals(refused)}" if refused else "")
+        # the accepted recipients have the mail: a retry would be their second
+        return f"accepted by {self._where}" + (f", but not for {_refusals(refused)}" if refused else "")
 
-    def _protocol_fault(self, error: smtplib.SMTPException, limit_s: float) -> DeliveryError:
-        """4xx says "later", 5xx "never", and a connection may hold the next time."""
+    def _protocol_error(self, error: smtplib.SMTPException, limit_s: float) -> DeliveryError:
+        """4xx is retriable, 5xx is not, and a lost connection is."""
         if isinstance(error, smtplib.SMTPServerDisconnected):
-            # smtplib has no other sign of it
+            # smtplib has no other indication of it
             timed_out = "timed out" in str(error)
-            return self._silence(limit_s) if timed_out else self._breach()
+            return self._timed_out(limit_s) if timed_out else self._disconnected()
         if isinstance(error, smtplib.SMTPRecipientsRefused):
             what = f"refused every recipient: {_refusals(error.recipients)}; correct to"
-            later = any(code < 500 for code, _ in error.recipients.values())
+            retriable = any(code < 500 for code, _ in error.recipients.values())
         elif isinstance(error, smtplib.SMTPResponseException):
             what = f"{_REFUSALS.get(type(error), _REFUSED_MAIL).format(_answer(error))}"
-            later = error.smtp_code < 500
+            retriable = error.smtp_code < 500
         else:
-            what, later = f"did not take the mail: {error}; see its log", False
-        return DeliveryError(f"The mail server {self._where} {what}", retriable=later)
+            what, retriable = f"did not accept the mail: {error}; see its log", False
+        return DeliveryError(f"The mail server {self._where} {what}", retriable=retriable)
 
-    def _silence(self, limit_s: float) -> DeliveryError:
+    def _timed_out(self, limit_s: float) -> DeliveryError:
         return DeliveryError(
             f"The mail server {self._where} did not answer within {limit_s:g} s; "
             "see whether it is up and reachable from here, or raise timeout",
             retriable=True,
         )
 
-    def _breach(self) -> DeliveryError:
+    def _disconnected(self) -> DeliveryError:
         return DeliveryError(
-            f"The mail server {self._where} broke off; see its log, and whether port and tls belong together",
+            f"The mail server {self._where} closed the connection; see its log, and whether port and tls match",
             retriable=True,
         )
 
-    def _connection_fault(self, error: OSError) -> str:
-        if untrusted := certificate_fault(f"The mail server {self._where}", error):
+    def _connection_error(self, error: OSError) -> str:
+        if untrusted := certificate_error(f"The mail server {self._where}", error):
             return untrusted
         if isinstance(error, ssl.SSLError):
             reason = (error.reason or str(error)).lower().replace("_", " ")
-            return f"No TLS with the mail server {self._where} ({reason}); see whether port and tls belong together"
+            return f"No TLS with the mail server {self._where} ({reason}); see whether port and tls match"
         return (
             f"No connection to the mail server {self._where}: {error.strerror or error}; "
             "check server and port, and that it runs"
@@ -185,7 +185,7 @@ class EmailSender:
 
 
 class _Client(smtplib.SMTP):
-    """smtplib's client with one limit for all of its steps, and TLS from the first byte when asked for."""
+    """smtplib's client with one time limit for all of its steps, and optionally TLS from the first byte."""
 
     def __init__(self, limit_s: float, context: ssl.SSLContext | None) -> None:
         self._deadline = time.monotonic() + limit_s
@@ -197,7 +197,7 @@ class _Client(smtplib.SMTP):
         return isinstance(self.sock, ssl.SSLSocket)
 
     def log_in(self, mechanism: str, user: str, password: str) -> None:
-        """With this mechanism only: smtplib's own login would go on to others."""
+        """With this mechanism only: smtplib's own login would try others."""
         self.user, self.password = user, password
         steps: Mapping[str, Any] = {
             "PLAIN": self.auth_plain,
@@ -231,13 +231,13 @@ class _Client(smtplib.SMTP):
 
 
 def _answer(error: smtplib.SMTPResponseException) -> str:
-    return _said(error.smtp_code, error.smtp_error)
+    return _reply(error.smtp_code, error.smtp_error)
 
 
 def _refusals(refused: Mapping[str, tuple[int, bytes]]) -> str:
-    return ", ".join(f"{address} ({_said(code, text)})" for address, (code, text) in refused.items())
+    return ", ".join(f"{address} ({_reply(code, text)})" for address, (code, text) in refused.items())
 
 
-def _said(code: int, text: bytes | str) -> str:
-    words = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    return f"{code} {' '.join(words.split())}"[:200].strip()
+def _reply(code: int, text: bytes | str) -> str:
+    line = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return f"{code} {' '.join(line.split())}"[:200].strip()

@@ -10,15 +10,15 @@ from warren import secrecy
 from warren.config.modules import HttpNotifier
 from warren.notifier.message import Kind, Message
 from warren.notifier.senders.delivery import DeliveryError, Draft
-from warren.notifier.senders.exchange import Answer, Exchange
+from warren.notifier.senders.http_client import HttpClient, Response
 from warren.notifier.templates import Template, TemplateError
 from warren.secrecy import HIDDEN
 
-# what a person does about an answer
+# status: what to do about it
 _REMEDIES: Final = {
     401: "check username, password and headers",
     403: "check username, password and headers",
-    404: "check the address",
+    404: "check the URL",
     405: "check the method",
     413: "make the template's text shorter",
     429: "send less often with send-interval, or raise the receiver's limit",
@@ -31,12 +31,12 @@ class HttpSender:
     def __init__(
         self,
         module: HttpNotifier,
-        exchange: Exchange,
+        client: HttpClient,
         urls: Mapping[Kind, Template],
         bodies: Mapping[Kind, Template],
     ) -> None:
         self._module = module
-        self._exchange = exchange
+        self._client = client
         self._urls = urls
         self._bodies = bodies
         self._methods: Mapping[Kind, str] = {"open": module.method_open, "close": module.method_close}
@@ -46,21 +46,21 @@ class HttpSender:
     def send(self, message: Message, timeout_s: float) -> str:
         """ "HTTP 200" or another success."""
         url, body = self._rendered(message)
-        answer = self._exchange.ask(
+        answer = self._client.request(
             self._methods[message.kind],
             url,
-            # who gets a message twice can tell
+            # receivers can detect duplicates
             {"Idempotency-Key": message.id} | self._headers,
             body.encode("utf-8", "replace"),
             timeout_s=min(timeout_s, self._module.timeout),
             keys=f"url-{message.kind}",
         )
-        if not answer.taken:
-            raise DeliveryError(self._refusal(answer, url), retriable=answer.later, wait_s=answer.wait_s)
+        if not answer.accepted:
+            raise DeliveryError(self._refusal(answer, url), retriable=answer.retriable, wait_s=answer.wait_s)
         return f"HTTP {answer.status}"
 
     def draft(self, message: Message) -> Draft:
-        """The request; headers of the configuration may be secrets."""
+        """The request; configured headers may be secrets."""
         url, body = self._rendered(message)
         given = {name.lower() for name in self._module.headers} | {"authorization"}
         headers = {"Idempotency-Key": message.id} | self._headers
@@ -68,11 +68,11 @@ class HttpSender:
         return Draft((f"{self._methods[message.kind]} {url}", *shown), body)
 
     def close(self) -> None:
-        """Let the connection go."""
-        self._exchange.close()
+        """Close the connection."""
+        self._client.close()
 
     def _rendered(self, message: Message) -> tuple[str, str]:
-        """Address and body."""
+        """URL and body."""
         try:
             return (
                 self._urls[message.kind].render(message, self._module.extras),
@@ -85,15 +85,15 @@ class HttpSender:
                 f"There is no url-{message.kind}; add it to send {message.kind} messages", retriable=False
             ) from None
 
-    def _refusal(self, answer: Answer, url: str) -> str:
-        # many receivers repeat the path that was asked for, which may be the permission to send
+    def _refusal(self, answer: Response, url: str) -> str:
+        # many receivers repeat the path of the request, which may be a credential
         quoted = answer.quoted((*self._secrets, *secrecy.parts(url)))
-        said = f"The receiver answered HTTP {answer.status}" + (f': "{quoted}"' if quoted else "")
-        return f"{said}; {_REMEDIES.get(answer.status, 'see its log')}"
+        what = f"The receiver answered HTTP {answer.status}" + (f': "{quoted}"' if quoted else "")
+        return f"{what}; {_REMEDIES.get(answer.status, 'see its log')}"
 
 
 def _headers(module: HttpNotifier) -> dict[str, str]:
-    """Ours first, so that the configuration's may take their place."""
+    """Defaults, unless configured."""
     headers = {"Content-Type": "application/json"}
     if module.username:
         login = f"{module.username}:{module.password.get_secret_value()}"

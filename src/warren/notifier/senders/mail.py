@@ -1,4 +1,4 @@
-"""The mail that a template's text stands for."""
+"""Builds a mail from a template's text."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from warren.notifier.message import Message
 from warren.notifier.senders.delivery import DeliveryError
 from warren.snapshot.model import PartitionStatus
 
-# what would end a line, or hide one: no name may do that in a mail's head
+# line breaks and invisible characters: not allowed in a mail's headers
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-# the lines of a template that Burrow takes for the head; people write MIME-Version in many ways
+# the lines of a template that Burrow parses as headers; MIME-Version is spelled in many ways
 _HEAD_LINE: Final = re.compile(r"(subject|content-type|mime-version): ?(.*)", re.IGNORECASE)
 _MEDIA_TYPE: Final = re.compile(r"\s*([\w.+-]+)/([\w.+-]+)", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a template says, taken apart."""
+    """A template's text, parsed."""
 
     subject: str
     # type and subtype, without parameters: the text is always sent in UTF-8
@@ -37,9 +37,9 @@ class Content:
 
 
 def content(text: str) -> Content:
-    """As Burrow reads it: Subject first, then Content-Type and MIME-version anywhere in the head.
+    """As Burrow parses it: Subject first, then Content-Type and MIME-version anywhere in the headers.
 
-    The head ends with the first line of text after an empty one, so that no name in the text is taken for it.
+    The headers end with the first line of text after an empty one, so that no name in the text is parsed as one.
     """
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     first = _HEAD_LINE.match(lines[0])
@@ -60,7 +60,7 @@ def content(text: str) -> Content:
         elif head[1].lower() == "content-type":
             found = _MEDIA_TYPE.match(head[2])
             media_type = f"{found[1]}/{found[2]}".lower() if found else media_type
-    # a name that looks like an encoded word must not be decoded: anything could be in it
+    # a name that looks like an encoded word must not be decoded: it could contain anything
     subject = _one_line(first[2]).replace("=?", "= ?").strip()
     return Content(subject, media_type, "".join(line + "\n" for line in body))
 
@@ -77,7 +77,7 @@ def mail(text: str, message: Message, sender: Address, recipients: Sequence[Addr
     made["From"] = sender
     made["To"] = tuple(recipients)
     made["Subject"] = parts.subject
-    # nobody's holiday answers
+    # suppresses out-of-office replies
     made["Auto-Submitted"] = "auto-generated"
     made.set_content(parts.body.encode("utf-8", "replace").decode(), charset="utf-8", cte="quoted-printable")
     made.replace_header("Content-Type", f'{parts.media_type}; charset="utf-8"')
@@ -85,19 +85,19 @@ def mail(text: str, message: Message, sender: Address, recipients: Sequence[Addr
 
 
 def addresses(value: str, key: str) -> tuple[Address, ...]:
-    """Addresses parted by commas, with or without names; ConfigError says which is none."""
+    """Addresses separated by commas, with or without names; ConfigError names the invalid one."""
     made = []
     for name, address in email.utils.getaddresses([value]):
         user, _, domain = address.rpartition("@")
         if not user or not domain or " " in address or _UNPRINTABLE.search(value):
-            what = f'{key} = "{_one_line(value)}": “{address or value}” is no mail address'
+            what = f'{key} = "{_one_line(value)}": “{address or value}” is not a mail address'
             raise ConfigError([f"{what}; write ops@example.com, or Ops <ops@example.com>"])
         made.append(Address(display_name=name, username=user, domain=domain))
     return tuple(made)
 
 
 def printable(message: Message) -> Message:
-    """The message with names that cannot begin a line of their own: Kafka lets a group be called anything."""
+    """The message with names that contain no line breaks: Kafka allows any name for a group."""
     result = message.result
     return msgspec.structs.replace(
         message,

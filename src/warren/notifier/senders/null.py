@@ -1,4 +1,4 @@
-"""Nothing is sent: for trying out."""
+"""Sends nothing, for tests."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ class NullSender:
     """[notifier.N] with class-name "null"."""
 
     def send(self, message: Message, timeout_s: float) -> str:
-        """Always well."""
+        """Always succeeds."""
         return "not sent: null"
 
     def draft(self, message: Message) -> Draft:
-        """Nothing, to nobody."""
-        return Draft(("to nobody",))
+        """An empty draft."""
+        return Draft(("not sent",))
 
     def close(self) -> None:
-        """There is nothing to let go."""
+        """There is nothing to close."""

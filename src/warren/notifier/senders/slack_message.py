@@ -1,4 +1,4 @@
-"""What a message looks like in Slack: one line to see on a phone, and the details under it."""
+"""The layout of a message in Slack: one line for a phone, and the details below it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from warren.snapshot.model import GroupStatus, PartitionStatus
 MOST_TEXT: Final = 3000
 MOST_FALLBACK: Final = 4000
 MOST_PARTITIONS: Final = 5
-# names are free in Kafka; longer ones would fill a phone's screen
+# Kafka does not limit names; longer ones would fill a phone's screen
 _MOST_NAME: Final = 120
-# what Slack takes for markup
+# characters that Slack parses as markup
 _ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 # status: emoji and colour of the bar beside the details
-_LOOKS: Final = {
+_STYLES: Final = {
     Status.NOTFOUND: (":grey_question:", "#8d8d8d"),
     Status.OK: (":large_green_circle:", "#2eb67d"),
     Status.WARN: (":large_yellow_circle:", "#ecb22e"),
@@ -30,21 +30,21 @@ _CLOSED: Final = ":white_check_mark:"
 
 
 def payload(message: Message, link: str) -> dict[str, Any]:
-    """The message as Slack's API takes it; `link` leads to the group's page, empty: there is none."""
+    """The message for Slack's API; `link` is the group's page, empty: there is none."""
     result = message.result
-    emoji, colour = _LOOKS.get(result.status, _LOOKS[Status.ERR])
+    emoji, colour = _STYLES.get(result.status, _STYLES[Status.ERR])
     heading = f"{_CLOSED if message.kind == 'close' else emoji} {_heading(message)}"
     details = [_section(fields=_facts(message))]
     if result.partitions and message.kind == "open":
         details.append(_section(_worst(result)))
     if link and len(link) < MOST_TEXT // 2:
         page = "group's page" if result.group else "health page"
-        details.append(_section(f"<{_marked_off(link)}|Open the {page}>"))
+        details.append(_section(f"<{_escape_markup(link)}|Open the {page}>"))
     return {
         "text": _cut(_fallback(message), MOST_FALLBACK),
         "blocks": [_section(heading)],
         "attachments": [{"color": colour, "blocks": details}],
-        # a link in a message about trouble needs no preview
+        # the link needs no preview
         "unfurl_links": False,
     }
 
@@ -52,11 +52,11 @@ def payload(message: Message, link: str) -> dict[str, Any]:
 def escaped(text: str) -> str:
     """Text that Slack shows as it is, on one line."""
     plain = _cut(_UNPRINTABLE.sub(" ", text), _MOST_NAME)
-    return _marked_off(plain)
+    return _escape_markup(plain)
 
 
 def duration(seconds: float) -> str:
-    """A time as a person says it: its two greatest parts."""
+    """A duration with its two largest units."""
     whole = max(0, round(seconds))
     parts = [(whole // 86400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s")]
     first = next((index for index, (number, _) in enumerate(parts) if number), len(parts) - 1)
@@ -85,27 +85,27 @@ def _fallback(message: Message) -> str:
 
 def _of_cluster(message: Message, around: str = "") -> str:
     """A message without a group is about the cluster itself."""
-    can = "can be seen again" if message.kind == "close" else "cannot be seen"
+    can = "is reachable again" if message.kind == "close" else "is unreachable"
     return f"cluster {around}{escaped(message.result.cluster)}{around} {can}"
 
 
 def _facts(message: Message) -> list[str]:
-    """Label and value, two beside each other where the screen is wide."""
+    """Label and value, in two columns where the screen is wide."""
     result = message.result
     facts = [("Total lag", f"{result.totallag:,}")] if result.group else []
     if message.kind == "open" and result.group:
         facts.append(("Partitions", _trouble(result)))
     if message.start_ms is not None:
-        facts.append(("Since" if message.kind == "open" else "Began", _moment(message.start_ms)))
+        facts.append(("Since" if message.kind == "open" else "Started", _moment(message.start_ms)))
     if message.kind == "close":
-        facts.append(("Over", _moment(message.decided_ms)))
+        facts.append(("Ended", _moment(message.decided_ms)))
         lasted = _lasted(message)
-        facts += [("Took", lasted)] if lasted else []
+        facts += [("Duration", lasted)] if lasted else []
     return [f"*{label}*\n{value}" for label, value in facts]
 
 
 def _trouble(result: GroupStatus) -> str:
-    return f"{len(result.partitions):,} of {result.partition_count:,} in trouble"
+    return f"{len(result.partitions):,} of {result.partition_count:,} not OK"
 
 
 def _worst(result: GroupStatus) -> str:
@@ -145,7 +145,7 @@ def _marked(text: str) -> dict[str, Any]:
     return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 
-def _marked_off(text: str) -> str:
+def _escape_markup(text: str) -> str:
     return "".join(_ESCAPES.get(letter, letter) for letter in text)
 
 

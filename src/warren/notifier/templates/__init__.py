@@ -1,4 +1,4 @@
-"""What messages say: Go's text/template as Burrow's users have it, Jinja2 for new ones, and good defaults."""
+"""Templates of messages: Go's text/template for compatibility with Burrow, Jinja2, and defaults."""
 
 from warren.notifier.templates.errors import TemplateError
 from warren.notifier.templates.examination import examine

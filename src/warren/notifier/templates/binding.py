@@ -1,4 +1,4 @@
-"""A message as Burrow's templates see it: its names, its types, and what each of them prints."""
+"""A message as Burrow's templates see it: names, types, and how each of them prints."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from warren.snapshot.model import GroupStatus, PartitionStatus
 
 
 class Subject(NamedTuple):
-    """What the dot is at the beginning."""
+    """The initial dot."""
 
     message: Message
     extras: Mapping[str, str]
@@ -69,7 +69,7 @@ give(LAG, Function("MarshalJSON", (), lambda lag: str(lag).encode(), BYTES))
 OFFSET: Final = struct_of(
     "protocol.ConsumerOffset",
     Field("Offset", INT64, attrgetter("offset"), "offset"),
-    # the commit's place in the offsets topic, which Burrow never shows
+    # the commit's order, which Burrow never shows
     Field("Order", INT64, lambda _: 0, "-"),
     Field("Timestamp", INT64, attrgetter("timestamp"), "timestamp"),
     Field("ObservedTimestamp", INT64, attrgetter("observed_at"), "observedAt"),
@@ -111,7 +111,7 @@ SUBJECT: Final = struct_of(
     Field("Extras", EXTRAS, attrgetter("extras")),
     Field("Result", GROUP, lambda subject: subject.message.result),
 )
-# Burrow's own default template for closing asks for it and fails; who took that template over gets what was meant
+# Burrow's default template for closing uses it by mistake and fails; copies of that template work here
 give(SUBJECT, Function("Id", (), lambda subject: subject.message.incident, STRING))
 
 

@@ -1,4 +1,4 @@
-"""All mistakes in all templates of a configuration, found without sending anything."""
+"""Finds the errors in all templates of a configuration, without sending anything."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _STATUSES: Final = (Status.OK, Status.WARN, Status.ERR, Status.STOP, Status.STAL
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """One template in one place of the configuration."""
+    """One use of a template in the configuration."""
 
     key: str
-    # what a person calls it: the file, or nothing when the text stands in the configuration itself
+    # the file name; empty when the text is in the configuration itself
     name: str
     text: str
     kind: Kind
@@ -39,7 +39,7 @@ class _Use:
 
 
 def examine(settings: Settings) -> list[Problem]:
-    """Errors are mistakes that will or may stop a message; warnings only change what it says."""
+    """Errors will or may prevent a message; warnings only change its text."""
     problems: list[Problem] = []
     for name, module in settings.notifier.items():
         for use in _uses(settings, name, module, problems):
@@ -53,14 +53,14 @@ def _uses(settings: Settings, name: str, module: AnyNotifier, problems: list[Pro
         path = module.template_open if kind == "open" else module.template_close
         key = f"notifier.{name}.template-{kind}"
         if path:
-            place = str(settings.path(path))
+            file = str(settings.path(path))
             try:
-                _, text = template_source(place, "")
+                _, text = template_source(file, "")
             except TemplateError as error:
                 problems.append(Problem("error", key, f"{path} {error.what}", error.remedy))
             else:
                 yield _Use(
-                    key, place, text, kind, place.endswith(JINJA_ENDING), isinstance(module, EmailNotifier)
+                    key, file, text, kind, file.endswith(JINJA_ENDING), isinstance(module, EmailNotifier)
                 )
         if isinstance(module, HttpNotifier):
             url = module.url_open if kind == "open" else module.url_close
@@ -76,10 +76,10 @@ def _problems(use: _Use, name: str, module: AnyNotifier) -> list[Problem]:
 
 def _problem(use: _Use, fault: Fault) -> Problem:
     # lines of a problem are those of the configuration's file
-    place = (
+    location = (
         f"{use.name}, line {fault.line}: " if use.name and fault.line else f"{use.name}: " if use.name else ""
     )
-    return Problem("error" if fault.severe else "warning", use.key, place + fault.what, fault.remedy)
+    return Problem("error" if fault.severe else "warning", use.key, location + fault.what, fault.remedy)
 
 
 def _static(use: _Use, module: AnyNotifier) -> tuple[list[Fault], Template | None]:
@@ -99,7 +99,7 @@ def _static(use: _Use, module: AnyNotifier) -> tuple[list[Fault], Template | Non
 
 
 def _rendered(use: _Use, template: Template, name: str, module: AnyNotifier) -> list[Fault]:
-    """What samples of everything that this module may be told say."""
+    """The errors of rendering samples of every message that this module may get."""
     found: dict[tuple[int, str], Fault] = {}
     for message in _messages(use.kind, name, module):
         for variant, severe in ((message, True), (sparse(message), False)):
@@ -123,7 +123,7 @@ def _messages(kind: Kind, name: str, module: AnyNotifier) -> Iterator[Message]:
         yield sample(Status.OK, name, "close")
         return
     for status in _STATUSES:
-        # a threshold that nothing reaches is tried with the worst
+        # a threshold that nothing reaches is tested with the worst status
         if min(status, Status.ERR) >= min(module.threshold, Status.ERR):
             yield sample(status, name, "open")
 

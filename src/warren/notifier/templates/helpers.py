@@ -1,4 +1,4 @@
-"""The functions that Burrow adds to Go's."""
+"""The template functions that Burrow adds to Go's."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def topicsbystatus(partitions: Sequence[PartitionStatus] | None) -> dict[str, li
 
 
 def partitioncounts(partitions: Sequence[PartitionStatus] | None) -> dict[str, int]:
-    """How many partitions are in each trouble; those that are OK are not counted."""
+    """The number of partitions by status; those that are OK are not counted."""
     counts = {"warn": 0, "stop": 0, "stall": 0, "rewind": 0, "unknown": 0}
     for partition in partitions or ():
         if partition.status is not Status.OK:

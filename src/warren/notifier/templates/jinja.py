@@ -337,7 +337,7 @@ class JinjaProgram:
             return "".join(_limited(template.generate(data)))
         except Exception as error:
             # a template may do anything that Python can refuse: all of it is the template's mistake
-            what, remedy = _said(error)
+            what, remedy = _reply(error)
             raise TemplateError(self.name, _line(error), what, remedy) from error
 
 
@@ -365,7 +365,7 @@ def _limited(parts: Iterable[str]) -> Iterator[str]:
         yield part
 
 
-def _said(error: Exception) -> tuple[str, str]:
+def _reply(error: Exception) -> tuple[str, str]:
     if isinstance(error, UndefinedError):
         return str(error), f"known are {', '.join(_NAMES)}"
     return str(error) or type(error).__name__, _FIX
@@ -429,7 +429,7 @@ class _Types:
                 if len(stores) == 1:
                     self._names[loop.target.name] = of[0]
         for node in tree.find_all(nodes.Getattr):
-            self._look(node)
+            self._evaluate_cluster(node)
 
     def _type(self, node: nodes.Node) -> type | list[type] | None:
         if isinstance(node, nodes.Name):
@@ -439,7 +439,7 @@ class _Types:
             return _TYPES.get((of, node.attr)) if isinstance(of, type) else None
         return None
 
-    def _look(self, node: nodes.Getattr) -> None:
+    def _evaluate_cluster(self, node: nodes.Getattr) -> None:
         if isinstance(node.node, nodes.Name) and node.node.name == "extras" and "extras" not in self._names:
             if node.attr not in self._extras and not hasattr(dict, node.attr):
                 remedy = did_you_mean(node.attr, self._extras, "add it to extras, or leave it out")

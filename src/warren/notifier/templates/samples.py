@@ -1,4 +1,4 @@
-"""Messages as they may come, to try templates with."""
+"""Sample messages, for testing templates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TROUBLE: Final = (Status.STOP, Status.STALL, Status.REWIND)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _SamplePartition:
     topic: str
     partition: int
     lag: int
@@ -28,9 +28,9 @@ def sample(status: Status, module: str, kind: Kind, now_ms: int = _SAMPLE_MS) ->
     """A group `payments` that is in this status, or has a partition in it; a close is always OK."""
     if kind == "close":
         status = Status.OK
-    places = _places(status)
-    partitions = tuple(_partition(place, now_ms) for place in places if place.status is not Status.OK)
-    worst = max(places, key=lambda place: place.lag, default=None)
+    samples = _sample_partitions(status)
+    partitions = tuple(_partition(each, now_ms) for each in samples if each.status is not Status.OK)
+    worst = max(samples, key=lambda each: each.lag, default=None)
     result = GroupStatus(
         cluster="sample",
         group="payments",
@@ -39,9 +39,9 @@ def sample(status: Status, module: str, kind: Kind, now_ms: int = _SAMPLE_MS) ->
         partitions=partitions,
         partition_count=12,
         maxlag=None if worst is None else _partition(worst, now_ms),
-        totallag=sum(place.lag for place in places),
+        totallag=sum(each.lag for each in samples),
     )
-    # of a group that is OK a module with threshold 1 hears too, without an incident
+    # with threshold 1 there are messages about groups that are OK, without an incident
     incident = kind == "close" or status > Status.OK
     return Message(
         id=_MESSAGE,
@@ -97,41 +97,41 @@ def sparse(message: Message) -> Message:
     )
 
 
-def _places(status: Status) -> list[_Place]:
+def _sample_partitions(status: Status) -> list[_SamplePartition]:
     base = [
-        _Place("orders", 0, 4812, Status.OK),
-        _Place("orders", 3, 977, Status.OK),
-        _Place("refunds", 1, 63, Status.OK),
+        _SamplePartition("orders", 0, 4812, Status.OK),
+        _SamplePartition("orders", 3, 977, Status.OK),
+        _SamplePartition("refunds", 1, 63, Status.OK),
     ]
     match status:
         case Status.NOTFOUND:
             return []
         case Status.OK:
-            return [replace(place, lag=place.lag // 1000) for place in base]
+            return [replace(each, lag=each.lag // 1000) for each in base]
         case Status.WARN:
             return [replace(base[0], status=Status.WARN), *base[1:]]
         case Status.ERR:
-            return [replace(place, status=one) for place, one in zip(base, _TROUBLE, strict=True)]
+            return [replace(each, status=one) for each, one in zip(base, _TROUBLE, strict=True)]
         case _:
             return [replace(base[0], status=status), replace(base[1], status=Status.WARN), base[2]]
 
 
-def _partition(place: _Place, now_ms: int) -> PartitionStatus:
-    head = 1_250_000 + place.lag
-    moved = place.status in {Status.OK, Status.WARN}
-    start_offset = {Status.REWIND: 1_262_000}.get(place.status, 1_240_000 if moved else 1_250_000)
-    # who has stopped is silent for longer than the window spans
-    ended = now_ms - (900_000 if place.status is Status.STOP else 30_000)
+def _partition(each: _SamplePartition, now_ms: int) -> PartitionStatus:
+    head = 1_250_000 + each.lag
+    moved = each.status in {Status.OK, Status.WARN}
+    start_offset = {Status.REWIND: 1_262_000}.get(each.status, 1_240_000 if moved else 1_250_000)
+    # a stopped consumer is silent for longer than the window spans
+    ended = now_ms - (900_000 if each.status is Status.STOP else 30_000)
     started = ended - 540_000
     return PartitionStatus(
-        topic=place.topic,
-        partition=place.partition,
+        topic=each.topic,
+        partition=each.partition,
         owner="/10.0.4.17",
         client_id="payments-worker-2",
-        status=place.status,
-        start=Entry(start_offset, started, started, max(place.lag - 400, 0)),
-        end=Entry(1_250_000, ended, ended, place.lag),
-        current_lag=place.lag,
+        status=each.status,
+        start=Entry(start_offset, started, started, max(each.lag - 400, 0)),
+        end=Entry(1_250_000, ended, ended, each.lag),
+        current_lag=each.lag,
         complete=1.0,
         head=head,
         tail=0,

@@ -1,4 +1,4 @@
-"""Templates by their files, names and texts."""
+"""Loads templates from files and from the configuration."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ JINJA_ENDING: Final = ".j2"
 
 
 class Template(Protocol):
-    """Used by any thread; every rendering is on its own."""
+    """Thread-safe."""
 
     def render(self, message: Message, extras: Mapping[str, str]) -> str:
-        """The text; TemplateError when the template cannot say something about this message."""
+        """The text; TemplateError when the template cannot be rendered for this message."""
 
 
 class GoTemplate:

@@ -20,7 +20,7 @@ from warren.demo.certificates import Certificates
 from warren.notifier.message import Message
 from warren.notifier.senders.delivery import DeliveryError
 from warren.notifier.senders.email import EmailSender
-from warren.notifier.senders.trust import trust
+from warren.notifier.senders.tls import tls_context
 
 LIMIT_S = 20.0
 TEXT = (
@@ -41,7 +41,7 @@ def sender_to(
 
 
 def made(module: EmailNotifier, text: str | Callable[[Message], str] = TEXT) -> EmailSender:
-    context = trust(Path(module.extra_ca) if module.extra_ca else None, noverify=module.noverify)
+    context = tls_context(Path(module.extra_ca) if module.extra_ca else None, noverify=module.noverify)
     return EmailSender(module, context, {"open": FixedText(text), "close": FixedText(text)})
 
 
@@ -58,7 +58,7 @@ def receiver() -> Iterator[MailReceiver]:
 
 
 def test_a_mail_arrives(receiver: MailReceiver) -> None:
-    assert sender_to(receiver).send(message(), LIMIT_S) == f"taken by 127.0.0.1:{receiver.port}"
+    assert sender_to(receiver).send(message(), LIMIT_S) == f"accepted by 127.0.0.1:{receiver.port}"
     (mail,) = receiver.received
     assert mail.ehlo == "localhost"
     assert mail.mail_from == "burrow@example.com"
@@ -161,7 +161,7 @@ def test_a_certificate_of_a_stranger_is_not_trusted(
 ) -> None:
     with MailReceiver(certificates, tls=tls) as receiver:
         error = str(fault(sender_to(receiver, tls=tls, extra_ca=str(others.ca))))
-        assert "shows a certificate that is not trusted (unable to get local issuer certificate)" in error
+        assert "has a certificate that is not trusted (unable to get local issuer certificate)" in error
         assert "extra-ca, or set noverify" in error
         assert receiver.received == []
         sender_to(receiver, tls=tls, noverify=True).send(message(), LIMIT_S)
@@ -181,7 +181,7 @@ def test_a_wrong_password_is_said_and_not_shown() -> None:
 def test_a_login_that_the_server_does_not_know_is_named() -> None:
     with MailReceiver(mechanisms=("LOGIN",)) as receiver:
         error = fault(sender_to(receiver, auth_type="plain", username="mailuser", password="mailpass"))
-    assert "takes LOGIN, but not PLAIN; change auth-type" in str(error)
+    assert "accepts LOGIN, but not PLAIN; change auth-type" in str(error)
 
 
 def test_a_server_that_wants_a_login_says_so() -> None:
@@ -293,7 +293,7 @@ def test_who_breaks_off_is_asked_again_later() -> None:
         error = fault(made(module))
         thread.join()
     assert error.retriable
-    assert "broke off; see its log" in str(error)
+    assert "closed the connection; see its log" in str(error)
 
 
 def test_who_is_slow_at_every_step_is_left_within_the_time() -> None:
@@ -331,7 +331,7 @@ def test_a_group_named_like_a_head_stays_in_the_subject(receiver: MailReceiver) 
 
 def test_tls_with_a_server_that_has_none(receiver: MailReceiver) -> None:
     error = fault(sender_to(receiver, tls="tls"))
-    assert "see whether port and tls belong together" in str(error)
+    assert "see whether port and tls match" in str(error)
     assert error.retriable
 
 

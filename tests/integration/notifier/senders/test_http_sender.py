@@ -19,9 +19,9 @@ from warren.config.modules import HttpNotifier
 from warren.demo.certificates import Certificates
 from warren.errors import ConfigError
 from warren.notifier.senders.delivery import DeliveryError
-from warren.notifier.senders.exchange import Exchange
 from warren.notifier.senders.http import HttpSender
-from warren.notifier.senders.trust import trust
+from warren.notifier.senders.http_client import HttpClient
+from warren.notifier.senders.tls import tls_context
 
 LIMIT_S = 20.0
 
@@ -35,11 +35,11 @@ def receiver() -> Iterator[HttpReceiver]:
 @contextlib.contextmanager
 def sender_to(url: str, body: str = "trouble\n", **keys: Any) -> Iterator[HttpSender]:
     module = HttpNotifier(url_open=f"{url}/open", url_close=f"{url}/close", **keys)
-    context = trust(Path(module.extra_ca) if module.extra_ca else None, noverify=module.noverify)
-    exchange = Exchange(context, keepalive_s=module.keepalive, reuse=not module.disable_http_keepalive)
+    context = tls_context(Path(module.extra_ca) if module.extra_ca else None, noverify=module.noverify)
+    client = HttpClient(context, keepalive_s=module.keepalive, reuse=not module.disable_http_keepalive)
     made = HttpSender(
         module,
-        exchange,
+        client,
         {"open": FixedText(module.url_open), "close": FixedText(module.url_close)},
         {"open": FixedText(body), "close": FixedText("over\n")},
     )
@@ -121,7 +121,7 @@ REFUSALS = [
     Refusal(304, retriable=False),
     Refusal(400, retriable=False),
     Refusal(401, retriable=False, remedy="check username, password and headers"),
-    Refusal(404, retriable=False, remedy="check the address"),
+    Refusal(404, retriable=False, remedy="check the URL"),
     Refusal(408, retriable=True),
     Refusal(410, retriable=False),
     Refusal(425, retriable=True),
@@ -219,7 +219,7 @@ def test_a_circle_of_redirects_ends(receiver: HttpReceiver) -> None:
     receiver.answer(Reply(307, headers=(("Location", "/open"),)))
     error = fault(receiver.url)
     assert not error.retriable
-    assert "in a circle" in str(error)
+    assert "redirected the request more than" in str(error)
     assert len(receiver.received) == 10
 
 
@@ -247,7 +247,7 @@ def test_who_breaks_off_is_asked_again_later(receiver: HttpReceiver) -> None:
     receiver.answer(Reply(fault="close"))
     error = fault(receiver.url)
     assert error.retriable
-    assert "broke off without an answer" in str(error)
+    assert "closed the connection without a response" in str(error)
 
 
 def test_nobody_there() -> None:
@@ -292,8 +292,8 @@ def test_a_proxy_for_the_world_is_not_for_this_machine(
 @pytest.mark.parametrize("url", ["ftp://example.com", "http://exa mple\n", "nothing"])
 def test_an_address_that_is_none_is_not_tried_again(url: str) -> None:
     module = HttpNotifier(url_open="http://example.com")
-    exchange = Exchange(trust(None, noverify=False), keepalive_s=1, reuse=True)
-    sender = HttpSender(module, exchange, {"open": FixedText(url)}, {"open": FixedText("x")})
+    client = HttpClient(tls_context(None, noverify=False), keepalive_s=1, reuse=True)
+    sender = HttpSender(module, client, {"open": FixedText(url)}, {"open": FixedText("x")})
     with (
         contextlib.closing(sender),
         pytest.raises(DeliveryError, match=r"cannot be made.*check url-open") as caught,
@@ -305,9 +305,7 @@ def test_an_address_that_is_none_is_not_tried_again(url: str) -> None:
 @pytest.mark.parametrize("value", ["s3cret\n", "s3crét"])
 def test_a_header_that_cannot_be_sent_is_not_shown(receiver: HttpReceiver, value: str) -> None:
     error = fault(receiver.url, headers={"X-Token": value})
-    assert str(error).startswith(
-        "The request cannot be made: a header has a character that may not be in one"
-    )
+    assert str(error).startswith("The request cannot be made: a header contains an invalid character")
     assert "s3cr" not in str(error)
     assert not error.retriable
 
@@ -338,8 +336,8 @@ def test_a_certificate_of_a_stranger_is_not_trusted(certificates: Certificates, 
     with HttpReceiver(certificates) as receiver:
         for extra_ca in ("", str(others.ca)):
             error = str(fault(receiver.url, extra_ca=extra_ca))
-            assert "shows a certificate that is not trusted (unable to get local issuer certificate)" in error
-            assert "name the certificate of its authority in extra-ca, or set noverify" in error
+            assert "has a certificate that is not trusted (unable to get local issuer certificate)" in error
+            assert "name the certificate of its CA in extra-ca, or set noverify" in error
         assert receiver.received == []
 
 
@@ -351,7 +349,7 @@ def test_any_certificate_is_good_enough_without_verification(certificates: Certi
 def test_a_file_without_certificates_is_named(tmp_path: Path) -> None:
     file = tmp_path / "ca.pem"
     file.write_text("no certificate")
-    with pytest.raises(ConfigError, match=r"extra-ca .*ca\.pem: holds no certificates; name a file"):
-        trust(file, noverify=False)
+    with pytest.raises(ConfigError, match=r"extra-ca .*ca\.pem: contains no certificates; name a file"):
+        tls_context(file, noverify=False)
     with pytest.raises(ConfigError, match=r"extra-ca .*gone\.pem: No such file"):
-        trust(tmp_path / "gone.pem", noverify=False)
+        tls_context(tmp_path / "gone.pem", noverify=False)

@@ -16,9 +16,9 @@ from tests.receivers.slack import SlackReceiver
 from warren.config.modules import SlackNotifier
 from warren.notifier.message import Kind
 from warren.notifier.senders.delivery import DeliveryError
-from warren.notifier.senders.exchange import Exchange
+from warren.notifier.senders.http_client import HttpClient
 from warren.notifier.senders.slack import SlackSender
-from warren.notifier.senders.trust import trust
+from warren.notifier.senders.tls import tls_context
 from warren.notifier.templates import Template
 
 LIMIT_S = 20.0
@@ -36,8 +36,8 @@ def page(cluster: str, group: str) -> str:
 
 @contextlib.contextmanager
 def sender(module: SlackNotifier, texts: dict[Kind, Template] | None = None) -> Iterator[SlackSender]:
-    exchange = Exchange(trust(None, noverify=False), keepalive_s=60, reuse=True)
-    with contextlib.closing(SlackSender(module, exchange, page, texts or {})) as made:
+    client = HttpClient(tls_context(None, noverify=False), keepalive_s=60, reuse=True)
+    with contextlib.closing(SlackSender(module, client, page, texts or {})) as made:
         yield made
 
 
@@ -57,10 +57,10 @@ def fault(module: SlackNotifier, texts: dict[Kind, Template] | None = None) -> D
 
 def test_a_webhook_takes_open_and_close(slack: SlackReceiver) -> None:
     with sender(by_webhook(slack)) as made:
-        assert made.send(message(), LIMIT_S) == "HTTP 200: Slack took it"
-        assert made.send(message("close"), LIMIT_S) == "HTTP 200: Slack took it"
+        assert made.send(message(), LIMIT_S) == "HTTP 200: accepted by Slack"
+        assert made.send(message("close"), LIMIT_S) == "HTTP 200: accepted by Slack"
     opened, closed = slack.posts
-    assert opened.text == "ERR: billing on prod, 1 of 12 in trouble, total lag 365"
+    assert opened.text == "ERR: billing on prod, 1 of 12 not OK, total lag 365"
     assert "<https://warren.example.com/prod/billing|Open the group's page>" in opened.shown
     assert closed.text == "OK again: billing on prod, after 25 s"
     assert {request.connection for request in slack.http.received} == {1}
@@ -68,10 +68,10 @@ def test_a_webhook_takes_open_and_close(slack: SlackReceiver) -> None:
 
 def test_a_bot_posts_to_its_channel(slack: SlackReceiver) -> None:
     with sender(by_bot(slack)) as made:
-        assert made.send(message(), LIMIT_S).startswith("HTTP 200: Slack took it (ts 1")
+        assert made.send(message(), LIMIT_S).startswith("HTTP 200: accepted by Slack (ts 1")
     (post,) = slack.posts
     assert (post.way, post.channel) == ("bot", "#kafka")
-    assert "1 of 12 in trouble" in post.text
+    assert "1 of 12 not OK" in post.text
 
 
 def test_a_group_with_a_thousand_partitions_is_taken(slack: SlackReceiver) -> None:
@@ -110,7 +110,7 @@ WEBHOOK_ANSWERS = [
     Case(
         "a webhook that was removed",
         Reply(404, b"no_service"),
-        "Slack answered HTTP 404: no_service; the webhook was removed: make a new one and put its address",
+        "Slack answered HTTP 404: no_service; the webhook was removed: create a new one and put its URL",
     ),
     Case(
         "an archived channel",

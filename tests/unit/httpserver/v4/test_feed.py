@@ -12,7 +12,7 @@ from tests.unit.httpserver.memory import MemoryAnswers
 
 from warren.common.status import Status
 from warren.httpserver.v4 import feed as feeds
-from warren.httpserver.v4.feed import Feed, History, News
+from warren.httpserver.v4.feed import DeliveryResult, Feed, History
 from warren.httpserver.v4.parameters import cursor, read_version, version
 from warren.snapshot.model import GroupSummary
 
@@ -47,7 +47,7 @@ def history(*snapshots: Lines) -> History:
     return found
 
 
-def names(found: History, news: News) -> list[str]:
+def names(found: History, news: DeliveryResult) -> list[str]:
     return [found.table.names[row] for row in news.rows.tolist()]
 
 
@@ -166,7 +166,7 @@ def test_waiting_ends_with_the_first_change() -> None:
     answers = MemoryAnswers(snapshots={"local": snapshot(1, line("a"))})  # type: ignore[dict-item]
     feed = Feed(answers)
 
-    async def follow() -> tuple[History, News] | None:
+    async def follow() -> tuple[History, DeliveryResult] | None:
         watching = asyncio.ensure_future(feed.watch())
         waiting = asyncio.ensure_future(feed.news("local", version(1), 60, only_status=True))
         await asyncio.sleep(0.01)
@@ -188,12 +188,12 @@ def test_waiting_ends_with_the_first_change() -> None:
 def test_waiting_ends_when_the_time_is_up_and_when_the_server_stops() -> None:
     answers = MemoryAnswers(snapshots={"local": snapshot(1, line("a"))})  # type: ignore[dict-item]
 
-    async def waited(feed: Feed, seconds: float) -> News:
+    async def waited(feed: Feed, seconds: float) -> DeliveryResult:
         told = await feed.news("local", version(1), seconds, only_status=False)
         assert told is not None
         return told[1]
 
-    async def stopped() -> News:
+    async def stopped() -> DeliveryResult:
         feed = Feed(answers)
         watching = asyncio.ensure_future(feed.watch())
         waiting = asyncio.ensure_future(waited(feed, 60))

@@ -170,7 +170,7 @@ class Wrong:
     ids=lambda case: case.name,
 )
 def test_what_is_no_address_is_named(case: Wrong) -> None:
-    with pytest.raises(ConfigError, match=r"^to = .* is no mail address; write ops@example.com"):
+    with pytest.raises(ConfigError, match=r"^to = .* is not a mail address; write ops@example.com"):
         addresses(case.value, "to")
 
 

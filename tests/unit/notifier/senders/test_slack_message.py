@@ -34,12 +34,12 @@ def test_trouble_can_be_read_on_a_phone() -> None:
         partition("returns", 2, Status.WARN, 20),
     )
     assert shown(message(partitions=worst)).splitlines() == [
-        "ERR: billing on prod, 7 of 12 in trouble, total lag 2,900,165",
+        "ERR: billing on prod, 7 of 12 not OK, total lag 2,900,165",
         ":red_circle: *ERR*: *billing* on prod",
         "*Total lag*",
         "2,900,165",
         "*Partitions*",
-        "7 of 12 in trouble",
+        "7 of 12 not OK",
         "*Since*",
         f"<!date^{START_MS // 1000}^{{date_short_pretty}} {{time_secs}}|2026-11-15 08:10:46 UTC>",
         "*Worst partitions*",
@@ -59,11 +59,11 @@ def test_the_end_says_what_is_over_and_how_long_it_took() -> None:
         ":white_check_mark: *OK again*: *billing* on prod",
         "*Total lag*",
         "0",
-        "*Began*",
+        "*Started*",
         f"<!date^{START_MS // 1000}^{{date_short_pretty}} {{time_secs}}|2026-11-15 08:10:46 UTC>",
-        "*Over*",
+        "*Ended*",
         f"<!date^{DECIDED_MS // 1000}^{{date_short_pretty}} {{time_secs}}|2026-11-15 08:11:11 UTC>",
-        "*Took*",
+        "*Duration*",
         "25 s",
         f"<{LINK}|Open the group's page>",
     ]
@@ -72,7 +72,7 @@ def test_the_end_says_what_is_over_and_how_long_it_took() -> None:
 def test_without_an_incident_there_is_no_since() -> None:
     text = shown(message(status=Status.OK, partitions=(), incident="", start_ms=None))
     assert "Since" not in text
-    assert text.startswith("OK: billing on prod, 0 of 12 in trouble")
+    assert text.startswith("OK: billing on prod, 0 of 12 not OK")
 
 
 def test_without_an_address_there_is_no_link() -> None:

@@ -70,16 +70,16 @@ def test_a_mail_about_a_cluster_names_no_group() -> None:
     closed = Message("m", "ops", "close", "i", 1_767_366_245_000, 1_767_366_245_000, cluster)
     with zone("UTC"):
         assert load_template("", "email-open").render(opened, {}).splitlines() == [
-            "Subject: [ERR] cluster east cannot be seen",
+            "Subject: [ERR] cluster east is unreachable",
             "Content-Type: text/plain; charset=utf-8",
             "",
-            "Cluster east cannot be seen: nothing is known of its groups meanwhile.",
+            "Cluster east is unreachable: the status of its groups is unknown meanwhile.",
             "",
             "Since      Friday, 2 January 2026, 15:04:05 UTC",
             "",
             "Incident i",
         ]
-        assert "Cluster east can be seen again." in load_template("", "email-close").render(closed, {})
+        assert "Cluster east is reachable again." in load_template("", "email-close").render(closed, {})
 
 
 def test_a_mail_as_a_person_reads_it() -> None:
@@ -94,9 +94,9 @@ def test_a_mail_as_a_person_reads_it() -> None:
         "Since      Friday, 2 January 2026, 14:57:05 UTC",
         "Total lag  5852",
         "Worst      orders, partition 0: 4812 behind",
-        "Watched    12 partitions",
+        "Monitored  12 partitions",
         "",
-        "Partitions in trouble (3):",
+        "Partitions that are not OK (3):",
         "",
         "  STOP    orders 0  lag 4812  client payments-worker-2  at /10.0.4.17  last commit 2026-01-02 14:49:05 UTC",
         "  STALL   orders 3  lag 977  client payments-worker-2  at /10.0.4.17  last commit 2026-01-02 15:03:35 UTC",

@@ -1,4 +1,4 @@
-"""One HTTP request and its answer, with every fault as a sentence."""
+"""HTTP requests, with an error message for every failure."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ import httpx
 
 from warren import __version__, secrecy
 from warren.notifier.senders.delivery import DeliveryError
-from warren.notifier.senders.trust import certificate_fault
+from warren.notifier.senders.tls import certificate_error
 
 USER_AGENT: Final = f"Warren/{__version__}"
-# an answer is only ever quoted, never kept
+# responses are only quoted, never stored
 _MOST_ANSWER_BYTES: Final = 16384
 _MOST_QUOTED: Final = 160
 # as many as Go's client follows, and so Burrow
 _MOST_REDIRECTS: Final = 10
-# these say "later", though they begin with a 4
+# client errors that are retriable
 _LATER: Final = frozenset({408, 425, 429})
-# no proxy leads to these, as with Go's client
+# never through a proxy, as with Go's client
 _LOCAL: Final = ("localhost", "127.0.0.1", "[::1]")
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What the other side said."""
+class Response:
+    """The response of a receiver."""
 
     status: int
-    # a Retry-After in seconds from now; None: it did not ask for patience
+    # Retry-After in seconds from now; None: there was none
     wait_s: float | None
     text: str
 
     @property
-    def taken(self) -> bool:
-        """The answers that Burrow counts as success."""
+    def accepted(self) -> bool:
+        """The statuses that Burrow counts as success."""
         return 200 <= self.status <= 299
 
     @property
-    def later(self) -> bool:
-        """May the same request be taken later?"""
+    def retriable(self) -> bool:
+        """Whether the same request may succeed later."""
         return self.status >= 500 or self.status in _LATER
 
     def quoted(self, secrets: Collection[str]) -> str:
-        """The beginning of its text, for a message to a person; secrets that it repeats are hidden."""
+        """The beginning of its text, for error messages; secrets in it are redacted."""
         text = secrecy.without(" ".join(self.text.split()), secrets)
         text = "".join(letter for letter in text if letter.isprintable())
         return text if len(text) <= _MOST_QUOTED else text[:_MOST_QUOTED].rstrip() + "…"
 
 
-class Exchange:
+class HttpClient:
     """Keeps connections between requests."""
 
     def __init__(self, context: ssl.SSLContext, *, keepalive_s: float, reuse: bool) -> None:
@@ -65,18 +65,18 @@ class Exchange:
         direct: dict[str, httpx.BaseTransport | None] = {f"all://{host}": None for host in _LOCAL}
         self._client = httpx.Client(verify=context, limits=limits, mounts=direct)
 
-    def ask(
+    def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, *, timeout_s: float, keys: str
-    ) -> Answer:
-        """The answer to a request; `keys` names the configuration's keys that a person would look at."""
+    ) -> Response:
+        """The response to a request; `keys` names the configuration keys for error messages."""
         deadline = time.monotonic() + timeout_s
         host = _host(url)
         try:
             request = httpx.Request(method, url, headers=self._all(headers), content=body)
             return self._followed(request, body, deadline)
         except (httpx.LocalProtocolError, UnicodeError):
-            # these repeat the value, which may be a secret
-            raise _impossible("a header has a character that may not be in one", keys) from None
+            # these contain the value, which may be a secret
+            raise _impossible("a header contains an invalid character", keys) from None
         except (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError) as error:
             raise _impossible(_reason(error), keys) from None
         except httpx.TimeoutException:
@@ -86,25 +86,26 @@ class Exchange:
                 retriable=True,
             ) from None
         except httpx.TransportError as error:
-            raise DeliveryError(_transport_fault(host, error, keys), retriable=True) from None
+            raise DeliveryError(_transport_error(host, error, keys), retriable=True) from None
         except httpx.TooManyRedirects:
             raise DeliveryError(
-                f"{host} sent the request in a circle, {_MOST_REDIRECTS} times; check {keys}", retriable=False
+                f"{host} redirected the request more than {_MOST_REDIRECTS} times; check {keys}",
+                retriable=False,
             ) from None
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         self._client.close()
 
     def _all(self, headers: Mapping[str, str]) -> list[tuple[str, str]]:
-        """Ours, unless the caller has the same, then theirs, named as Go writes them."""
+        """Defaults, then the caller's, which replace them; named as Go writes them."""
         given = {_canonical(name): value for name, value in headers.items()}
         ours = {"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"}
         if not self._reuse:
             ours["Connection"] = "close"
         return list((ours | given).items())
 
-    def _followed(self, request: httpx.Request, body: bytes, deadline: float) -> Answer:
+    def _followed(self, request: httpx.Request, body: bytes, deadline: float) -> Response:
         for _ in range(_MOST_REDIRECTS):
             answer, next_request = self._once(request, deadline)
             if next_request is None:
@@ -112,8 +113,8 @@ class Exchange:
             request = _redirected(request.method, answer.status, next_request, body)
         raise httpx.TooManyRedirects("", request=request)
 
-    def _once(self, request: httpx.Request, deadline: float) -> tuple[Answer, httpx.Request | None]:
-        # httpx counts from one byte to the next: a server that trickles is held to the deadline here
+    def _once(self, request: httpx.Request, deadline: float) -> tuple[Response, httpx.Request | None]:
+        # httpx's time-out restarts with every byte: a slow server is limited by the deadline here
         request.extensions["timeout"] = httpx.Timeout(_left(deadline)).as_dict()
         response = self._client.send(request, stream=True)
         try:
@@ -127,9 +128,9 @@ class Exchange:
             text = b""
         finally:
             response.close()
-        answer = Answer(
+        answer = Response(
             response.status_code,
-            _asked_wait_s(response.headers),
+            _retry_after_s(response.headers),
             text[:_MOST_ANSWER_BYTES].decode("utf-8", "replace"),
         )
         return answer, response.next_request
@@ -141,7 +142,7 @@ def _impossible(why: str, keys: str) -> DeliveryError:
 
 
 def _redirected(method: str, status: int, following: httpx.Request, body: bytes) -> httpx.Request:
-    """As Go's client: 307 and 308 send the same again, the others ask with GET and without body."""
+    """As Go's client: 307 and 308 repeat the request, the others use GET without a body."""
     headers = [
         (name, value)
         for name, value in following.headers.multi_items()
@@ -156,7 +157,7 @@ def _redirected(method: str, status: int, following: httpx.Request, body: bytes)
 def _left(deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
-        raise httpx.ReadTimeout("the whole time is over")
+        raise httpx.ReadTimeout("the deadline has passed")
     return left
 
 
@@ -165,7 +166,7 @@ def _canonical(name: str) -> str:
 
 
 def _host(url: str) -> str:
-    """Host and port: the rest of an address may be a secret."""
+    """Host and port: the rest of a URL may be a secret."""
     try:
         parsed = httpx.URL(url)
     except httpx.InvalidURL:
@@ -173,23 +174,23 @@ def _host(url: str) -> str:
     return parsed.netloc.decode("ascii", "replace") or "the receiver"
 
 
-def _transport_fault(host: str, error: httpx.TransportError, keys: str) -> str:
-    if untrusted := certificate_fault(host, error):
+def _transport_error(host: str, error: httpx.TransportError, keys: str) -> str:
+    if untrusted := certificate_error(host, error):
         return untrusted
     if isinstance(error, httpx.ProxyError):
-        return f"The proxy on the way to {host} refused: {_reason(error)}; check HTTPS_PROXY and NO_PROXY"
+        return f"The proxy for {host} refused: {_reason(error)}; check HTTPS_PROXY and NO_PROXY"
     if isinstance(error, httpx.ConnectError):
         return f"No connection to {host}: {_reason(error)}; check {keys} and that the receiver runs"
-    return f"{host} broke off without an answer ({_reason(error)}); see the receiver's log"
+    return f"{host} closed the connection without a response ({_reason(error)}); see the receiver's log"
 
 
 def _reason(error: Exception) -> str:
-    """The system's words without its numbers."""
+    """The system's message without its error number."""
     text = str(error).strip().rstrip(".")
     return text.split("] ", 1)[-1] if text.startswith("[") else text or type(error).__name__
 
 
-def _asked_wait_s(headers: httpx.Headers) -> float | None:
+def _retry_after_s(headers: httpx.Headers) -> float | None:
     """Retry-After as seconds; it may also be a date."""
     asked = headers.get("Retry-After", "").strip()
     if asked.isascii() and asked.isdigit():
@@ -197,7 +198,7 @@ def _asked_wait_s(headers: httpx.Headers) -> float | None:
     until = _moment_s(asked)
     if until is None:
         return None
-    # by the other side's own clock, where it tells the time: ours may be wrong
+    # by the server's own clock, where it sends a Date: ours may be wrong
     now = _moment_s(headers.get("Date", ""))
     return max(0.0, until - (time.time() if now is None else now))
 

@@ -15,7 +15,7 @@ from warren.config.modules import NullNotifier
 from warren.config.sections import Spark
 from warren.config.settings import Settings
 from warren.notifier.coordinator import Coordinator
-from warren.notifier.deliveries import Outlet
+from warren.notifier.deliveries import MessageSender
 from warren.notifier.message import Message
 from warren.notifier.senders.delivery import DeliveryError
 from warren.snapshot.model import GroupStatus
@@ -58,7 +58,7 @@ class Watched(Scene):
 
 
 class Sent:
-    """Implements `Outlet`."""
+    """Implements `MessageSender`."""
 
     def __init__(self) -> None:
         self.groups: list[str] = []
@@ -71,7 +71,7 @@ class Sent:
 
 
 @contextmanager
-def running(folder: Path, scene: Scene, sent: Outlet, **settings: object) -> Iterator[Coordinator]:
+def running(folder: Path, scene: Scene, sent: MessageSender, **settings: object) -> Iterator[Coordinator]:
     module = NullNotifier.model_validate({"interval": 1, "send_interval": 3600} | settings)
     made = Coordinator(
         Settings(notifier={"it": module}, spark=Spark(checkpoint_dir=str(folder))),

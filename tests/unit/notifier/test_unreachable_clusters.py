@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.processes import eventually
 from tests.unit.notifier.scenes import Scene
-from tests.unit.notifier.test_coordinator_looks import running
+from tests.unit.notifier.test_coordinator_rounds import running
 
 from warren.common.status import Status
 from warren.config import Settings
@@ -21,7 +21,7 @@ OK, WARN, ERR = Status.OK, Status.WARN, Status.ERR
 
 
 class Told:
-    """Implements `Outlet`."""
+    """Implements `MessageSender`."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []

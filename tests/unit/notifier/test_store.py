@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from warren.notifier.book import BookError, Case, packed, unpacked
+from warren.notifier.store import Case, StoreError, packed, unpacked
 
 
 def test_a_value_comes_back() -> None:
@@ -17,11 +17,11 @@ def test_a_value_comes_back() -> None:
 def test_a_small_node_unpacked_to_any_size() -> None:
     bomb = zlib.compress(b"\0" * 100_000_000, 9)
     assert len(bomb) < 100_000
-    with pytest.raises(BookError, match="larger than 67108864 bytes"):
+    with pytest.raises(StoreError, match="larger than 67108864 bytes"):
         unpacked(bomb, Case)
 
 
 @pytest.mark.parametrize("data", [b"", b"no", packed(Case("local", "g"))[:-5], zlib.compress(b"\xc1")])
 def test_what_is_no_value_is_refused(data: bytes) -> None:
-    with pytest.raises(BookError, match="a case in the notifier's book cannot be read"):
+    with pytest.raises(StoreError, match="a case in the notifier's store cannot be read"):
         unpacked(data, Case)

@@ -15,13 +15,13 @@ from tests.zookeeper import ZooKeeperServer
 
 from warren.common.status import Status
 from warren.config.sections import ZooKeeper
-from warren.notifier.book import BookError, Case, Change, Contents, packed
-from warren.notifier.incidents import News, Outcome
+from warren.notifier.incidents import DeliveryResult, Outcome
 from warren.notifier.leadership import Election
 from warren.notifier.ledger import Ledger
 from warren.notifier.message import Message
 from warren.notifier.rules import Told
-from warren.notifier.shared_book import SharedBook
+from warren.notifier.store import Case, Change, Contents, StoreError, packed
+from warren.notifier.zookeeper_store import ZooKeeperStore
 
 ERR, OK = Status.ERR, Status.OK
 
@@ -46,16 +46,16 @@ def leader(client: KazooClient, zookeeper: ZooKeeperServer) -> Iterator[Election
 @pytest.fixture
 def follower(leader: Election, zookeeper: ZooKeeperServer) -> Iterator[Election]:
     with instance(zookeeper, "two") as made:
-        assert eventually(lambda: made.standing().state == "following", 20)
+        assert eventually(lambda: made.leadership().state == "following", 20)
         yield made
 
 
 def ledger_of(election: Election) -> Ledger:
-    return Ledger(SharedBook(election, "/w"), needs_book=True)
+    return Ledger(ZooKeeperStore(election, "/w"), needs_store=True)
 
 
-def sent(message: Message) -> News:
-    return News(message, "sent", 1, NOW, "HTTP 200")
+def sent(message: Message) -> DeliveryResult:
+    return DeliveryResult(message, "sent", 1, NOW, "HTTP 200")
 
 
 def test_the_next_leader_finds_what_the_last_one_wrote(leader: Election, follower: Election) -> None:
@@ -82,7 +82,7 @@ def test_one_that_does_not_lead_cannot_write(leader: Election, follower: Electio
     mine, its = ledger_of(leader), ledger_of(follower)
     mine.load()
     its.load()
-    with pytest.raises(BookError, match="another instance"):
+    with pytest.raises(StoreError, match="another instance"):
         its.decide([Story([module()]).look(0, ERR)], NOW)
     assert its.incidents() == []
     assert mine.load() == []
@@ -90,48 +90,48 @@ def test_one_that_does_not_lead_cannot_write(leader: Election, follower: Electio
 
 def test_one_that_looks_on_sees_what_the_leader_does(leader: Election, follower: Election) -> None:
     mine, its = ledger_of(leader), ledger_of(follower)
-    its.glance()
+    its.refresh()
     assert its.incidents() == []
     mine.load()
     story = Story([module(send_close=True)])
     messages = mine.decide([story.look(0, ERR)], NOW)
-    its.glance()
+    its.refresh()
     assert its.incidents() == mine.incidents()
     messages += mine.decide([story.look(5, OK)], NOW)
-    its.glance()
+    its.refresh()
     assert its.incidents() == mine.incidents()
     mine.note(sent(each) for each in messages)
-    its.glance()
-    its.glance()
+    its.refresh()
+    its.refresh()
     assert its.incidents() == mine.incidents()
     assert [each.state for each in its.incidents()[0].messages] == ["sent", "sent"]
     assert its.owed() == {}
 
 
 def test_more_than_fits_into_one_request_is_written_in_several(leader: Election) -> None:
-    book = SharedBook(leader, "/w")
-    book.load()
+    store = ZooKeeperStore(leader, "/w")
+    store.load()
     # random names do not shrink
     told = {str(uuid.uuid4()): Told(NOW, ERR, str(uuid.uuid4())) for _ in range(1000)}
     cases = [Case("local", f"g{number}", None, told) for number in range(40)]
     assert sum(len(packed(each)) for each in cases) > 1_500_000
-    book.write([Change(each) for each in cases])
-    assert {each.group for each in book.load().cases} == {f"g{number}" for number in range(40)}
-    book.write([Change(Case("local", each.group)) for each in cases])
-    assert book.load() == Contents()
+    store.write([Change(each) for each in cases])
+    assert {each.group for each in store.load().cases} == {f"g{number}" for number in range(40)}
+    store.write([Change(Case("local", each.group)) for each in cases])
+    assert store.load() == Contents()
 
 
 def test_a_message_that_is_too_large_keeps_its_worst_partitions(leader: Election) -> None:
-    book = SharedBook(leader, "/w", largest=4000)
-    book.load()
+    store = ZooKeeperStore(leader, "/w", largest=4000)
+    store.load()
     many = (
         partition(f"topic-{uuid.uuid4()}", number, Status.STALL if number % 10 == 5 else Status.WARN, number)
         for number in range(400)
     )
     outcome = Story([module("a"), module("b")]).look(0, group_of("g", *many))
-    fitted = book.fitted(outcome.messages)
-    book.write([Change(outcome.case, owed=fitted)])
-    assert sorted(book.load().owed, key=lambda each: each.id) == sorted(fitted, key=lambda each: each.id)
+    fitted = store.fitted(outcome.messages)
+    store.write([Change(outcome.case, owed=fitted)])
+    assert sorted(store.load().owed, key=lambda each: each.id) == sorted(fitted, key=lambda each: each.id)
     for message in fitted:
         kept = message.result.partitions
         assert len(packed(message)) <= 2000
@@ -143,13 +143,13 @@ def test_a_message_that_is_too_large_keeps_its_worst_partitions(leader: Election
 
 
 def test_one_node_may_be_written_twice_in_a_request(leader: Election) -> None:
-    book = SharedBook(leader, "/w")
-    book.load()
+    store = ZooKeeperStore(leader, "/w")
+    store.load()
     story = Story([module()])
     first = story.look(0, ERR)
     case = msgspec.structs.replace(first.case, told={})
-    book.write([Change(first.case), Change(case), Change(Case("local", "g")), Change(case)])
-    assert book.load().cases == (case,)
+    store.write([Change(first.case), Change(case), Change(Case("local", "g")), Change(case)])
+    assert store.load().cases == (case,)
 
 
 def test_a_damaged_node_is_left_out_and_can_be_written_again(leader: Election, client: KazooClient) -> None:

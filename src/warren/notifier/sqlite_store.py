@@ -1,4 +1,4 @@
-"""The book of an instance that sends alone: a SQLite file beside the checkpoints."""
+"""The store of a single instance: a SQLite file beside the checkpoints."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Final
 
 import structlog
 
-from warren.notifier.book import BookError, Case, Change, Contents, packed, unpacked
 from warren.notifier.message import Message
 from warren.notifier.record import Incident
+from warren.notifier.store import Case, Change, Contents, StoreError, packed, unpacked
 
 log = structlog.get_logger("warren.notifier")
 
@@ -25,15 +25,15 @@ CREATE TABLE owed (id TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID;
 """
 
 
-class LocalBook:
-    """Implements `warren.notifier.book.Book`; a file that cannot be read is put aside and a new one begun."""
+class SqliteStore:
+    """Implements `warren.notifier.store.Store`; an unreadable file is renamed and a new one created."""
 
     def __init__(self, folder: Path, now_ms: int) -> None:
         self._path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._connection = self._opened()
-        except (sqlite3.DatabaseError, BookError) as error:
+        except (sqlite3.DatabaseError, StoreError) as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise _unusable(self._path, error) from None
             self._put_aside(now_ms, error)
@@ -47,13 +47,13 @@ class LocalBook:
         except sqlite3.DatabaseError as error:
             raise _unusable(self._path, error) from None
 
-    def glance(self, known: Contents) -> Contents:
-        """Nobody else writes this book."""
+    def refresh(self, known: Contents) -> Contents:
+        """There is no other writer."""
         return known
 
     def write(self, changes: Sequence[Change]) -> None:
         try:
-            # one transaction: it is on the disk when this returns
+            # one transaction: it is on disk when this returns
             with self._connection:
                 for change in changes:
                     self._change(change)
@@ -88,8 +88,8 @@ class LocalBook:
         )
 
     def _opened(self) -> sqlite3.Connection:
-        """The file, made when it is not there, and read once: a fault must show now, not in the middle of work."""
-        # the ledger lets one thread write at a time, whichever it is
+        """The file, created if needed, and read once: errors must show now, not later."""
+        # the ledger serialises writes of all threads
         connection = sqlite3.connect(self._path, check_same_thread=False)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -110,11 +110,13 @@ class LocalBook:
             if part.exists():
                 part.rename(aside.with_name(aside.name + suffix))
         log.error(
-            "the notifier's book cannot be read and is begun anew", put_aside=str(aside), error=str(error)
+            "the notifier's store cannot be read; a new one is created",
+            renamed_to=str(aside),
+            error=str(error),
         )
 
 
-def _unusable(path: Path, error: Exception) -> BookError:
-    return BookError(
+def _unusable(path: Path, error: Exception) -> StoreError:
+    return StoreError(
         f"cannot use {path}: {error}; correct spark.checkpoint-dir, its permissions or its space"
     )
