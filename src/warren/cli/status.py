@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 import msgspec
 import typer
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -24,6 +26,12 @@ from warren.common.status import Status
 Look = Callable[[], list[ClusterState]]
 
 _REFRESH_S: Final = 2.0
+# partitions whose reason is shown under the table
+_MOST_REASONS: Final = 10
+# lines that a reason takes on a screen of 80 columns
+_REASON_LINES: Final = 5
+# below so many columns the table leaves out what can be spared
+_WIDE: Final = 110
 _UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
 
 
@@ -51,7 +59,7 @@ def status(
 
     [cyan]warren status[/cyan]                                 all groups of all clusters
 
-    [cyan]warren status local payments[/cyan]                  one group with its partitions
+    [cyan]warren status local payments[/cyan]                  one group with its partitions, and why they are not OK
 
     [cyan]warren status --watch --url http://kafka01:8000[/cyan]
 
@@ -83,8 +91,8 @@ def _watched(console: Console, look: Look, *, as_json: bool, limit: int) -> list
     with Live(console=console, auto_refresh=False, screen=console.is_terminal) as live:
         trouble = ""
         while True:
-            rows = min(limit, max(console.height - 8, 3)) if console.is_terminal else limit
-            live.update(_picture(states, rows, _now_ms(), trouble), refresh=True)
+            room = _room(console, states, limit)
+            live.update(_picture(states, room, _now_ms(), trouble), refresh=True)
             if asked.wait(_REFRESH_S):
                 return states
             try:
@@ -99,15 +107,36 @@ def _show(console: Console, states: list[ClusterState], *, as_json: bool, limit:
         ok = all(state.ok for state in states)
         typer.echo(msgspec.json.encode({"ok": ok, "clusters": states}).decode())
     else:
-        console.print(_picture(states, limit, _now_ms()))
+        room = _Room(limit, _MOST_REASONS, wide=console.width >= _WIDE)
+        console.print(_picture(states, room, _now_ms()))
 
 
-def _picture(states: list[ClusterState], limit: int, now_ms: int, trouble: str = "") -> RenderableType:
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """How much can be shown."""
+
+    rows: int
+    reasons: int
+    wide: bool
+
+
+def _room(console: Console, states: list[ClusterState], limit: int) -> _Room:
+    """What fits on a screen that is written over again and again."""
+    if not console.is_terminal:
+        return _Room(limit, _MOST_REASONS, wide=console.width >= _WIDE)
+    lines = max(console.height - 8, 3)
+    troubled = sum(part.because is not None for state in states for part in state.partitions or ())
+    reasons = min(troubled, lines // (2 * _REASON_LINES), _MOST_REASONS)
+    return _Room(min(limit, max(lines - reasons * _REASON_LINES, 3)), reasons, wide=console.width >= _WIDE)
+
+
+def _picture(states: list[ClusterState], room: _Room, now_ms: int, trouble: str = "") -> RenderableType:
     parts: list[RenderableType] = []
     if len(states) == 1 and states[0].partitions is not None:
-        parts.append(_partition_table(states[0], states[0].partitions, limit))
+        parts.append(_partition_table(states[0], states[0].partitions, room))
+        parts += _reasons(states[0].partitions, room.reasons)
     else:
-        parts.append(_group_table(states, limit, now_ms))
+        parts.append(_group_table(states, room.rows, now_ms))
     parts += [_foot(state) for state in states]
     if trouble:
         parts.append(Text(trouble, "bold red"))
@@ -146,7 +175,7 @@ def _cells(line: Line, now_ms: int) -> list[RenderableType]:
     ]
 
 
-def _partition_table(state: ClusterState, partitions: Sequence[PartitionLine], limit: int) -> RenderableType:
+def _partition_table(state: ClusterState, partitions: Sequence[PartitionLine], room: _Room) -> RenderableType:
     line = state.groups[0]
     title = Text.assemble(
         (printable(line.group).plain, "bold"),
@@ -158,20 +187,33 @@ def _partition_table(state: ClusterState, partitions: Sequence[PartitionLine], l
     table.add_column("topic", overflow="fold")
     table.add_column("partition", justify="right")
     table.add_column("status")
-    for heading in ("lag", "committed", "head", "tail", "complete"):
+    for heading in ("lag", "committed", "head", *(("tail", "complete") if room.wide else ())):
         table.add_column(heading, justify="right")
     table.add_column("owner", overflow="fold")
-    for part in partitions[:limit]:
+    for part in partitions[: room.rows]:
+        more = (_offset(part.tail), f"{part.complete:.0%}") if room.wide else ()
         table.add_row(
             printable(part.topic),
             str(part.partition),
             coloured(Status[part.status]),
             f"{part.current_lag:,}",
-            *(_offset(each) for each in (part.committed, part.head, part.tail)),
-            f"{part.complete:.0%}",
+            _offset(part.committed),
+            _offset(part.head),
+            *more,
             printable(" ".join(filter(None, (part.owner, part.client_id)))),
         )
-    return Group(title, table, _more(partitions[limit:]))
+    return Group(title, table, _more(partitions[room.rows :]))
+
+
+def _reasons(partitions: Sequence[PartitionLine], most: int) -> Iterator[RenderableType]:
+    """Why those partitions are not OK, the worst of them; a Burrow does not say."""
+    explained = [part for part in partitions if part.because is not None]
+    for part in explained[:most]:
+        where = f"{printable(part.topic).plain}/{part.partition}"
+        yield Text.assemble((where, "bold"), "  ", coloured(Status[part.status]), f"  rule {part.rule}")
+        yield Padding(printable(part.because or ""), (0, 0, 1, 2))
+    if explained[most:]:
+        yield Text(f"… and why {len(explained) - most:,} more are not OK: --json\n", "dim")
 
 
 def _more(hidden: Sequence[Line | PartitionLine]) -> Text:

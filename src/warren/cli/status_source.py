@@ -11,8 +11,10 @@ import httpx
 import msgspec
 
 from warren.common.status import Status
+from warren.config.problems import did_you_mean
 from warren.errors import WarrenError
 from warren.secrecy import address as shown_url
+from warren.snapshot.model import PartitionFields
 
 _TIMEOUT_S: Final = 10.0
 # a Burrow has to be asked for each group
@@ -44,19 +46,11 @@ class Line(msgspec.Struct, frozen=True):
         return -Status[self.status], -self.totallag, self.group
 
 
-class PartitionLine(msgspec.Struct, frozen=True):
-    """One partition of a group; offsets are None where they are not known."""
+class PartitionLine(PartitionFields[str, float], frozen=True, kw_only=True):
+    """One partition of a group; a Burrow says nothing of head, tail, rule and reason."""
 
-    topic: str
-    partition: int
-    status: str
-    current_lag: int
-    complete: float
+    # the last committed offset; None: no commit yet
     committed: int | None
-    head: int | None
-    tail: int | None
-    owner: str
-    client_id: str
 
     @property
     def rank(self) -> tuple[int, int, str, int]:
@@ -166,7 +160,7 @@ class WarrenSource:
             return ClusterState(cluster, trouble, self._groups(cluster), **age)
         page = self._asker.get("v4", "clusters", cluster, "groups", group)
         if page is None:
-            raise UnreachableError(f"cluster {cluster} has no group {group}")
+            raise _no_group(cluster, group, [line.group for line in self._groups(cluster)])
         return ClusterState(
             cluster,
             trouble,
@@ -205,24 +199,33 @@ class BurrowSource:
         if group is not None:
             page = self._asker.get("v3", "kafka", cluster, "consumer", group, "lag")
             if page is None:
-                raise UnreachableError(f"cluster {cluster} has no group {group}")
+                raise _no_group(cluster, group, self._names(cluster))
             parts = sorted(map(_partition, page["status"]["partitions"]), key=lambda part: part.rank)
             return ClusterState(cluster, "", [_line_of_burrow(page["status"])], parts)
-        listed = self._asker.get("v3", "kafka", cluster, "consumer") or {"consumers": []}
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             pages = pool.map(
                 lambda name: self._asker.get("v3", "kafka", cluster, "consumer", name, "status"),
-                listed["consumers"],
+                self._names(cluster),
             )
             # a group that has gone since it was listed has no page
             lines = [_line_of_burrow(page["status"]) for page in pages if page is not None]
         return ClusterState(cluster, "", sorted(lines, key=lambda line: line.rank))
 
+    def _names(self, cluster: str) -> list[str]:
+        listed = self._asker.get("v3", "kafka", cluster, "consumer")
+        return listed["consumers"] if listed else []
+
 
 def _chosen(asked: str, known: Sequence[str]) -> str:
     if asked in known:
         return asked
-    raise UnreachableError(f"there is no cluster {asked}; there are: {', '.join(sorted(known)) or 'none'}")
+    near = did_you_mean(asked, known, f"there are: {', '.join(sorted(known)) or 'none'}")
+    raise UnreachableError(f"there is no cluster {asked}; {near}")
+
+
+def _no_group(cluster: str, asked: str, known: Sequence[str]) -> UnreachableError:
+    near = did_you_mean(asked, known, f"`warren status {cluster}` shows its {len(known):,} groups")
+    return UnreachableError(f"cluster {cluster} has no group {asked}; {near}")
 
 
 def _trouble(health: dict[str, Any]) -> str:
@@ -252,16 +255,5 @@ def _line_of_burrow(shown: dict[str, Any]) -> Line:
 
 
 def _partition(shown: dict[str, Any]) -> PartitionLine:
-    end = shown["end"] or {}
-    return PartitionLine(
-        shown["topic"],
-        shown["partition"],
-        shown["status"],
-        shown["current_lag"],
-        shown["complete"],
-        end.get("offset"),
-        shown.get("head"),
-        shown.get("tail"),
-        shown["owner"],
-        shown["client_id"],
-    )
+    committed = (shown["end"] or {}).get("offset")
+    return msgspec.convert({"head": None, "tail": None, **shown, "committed": committed}, PartitionLine)

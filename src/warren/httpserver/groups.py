@@ -9,22 +9,14 @@ import msgspec
 
 from warren.common.status import Status
 from warren.httpserver.gojson import float32
-from warren.snapshot.model import Entry, GroupStatus, PartitionDetail, PartitionStatus
+from warren.snapshot.model import BurrowPartition, Entry, GroupStatus, PartitionDetail, PartitionStatus
 
 # by number: an enumeration's own `name` takes longer
 _NAMES: Final = tuple(status.name for status in Status)
 
 
-class PartitionShape(msgspec.Struct, frozen=True, gc=False):
-    topic: str
-    partition: int
-    owner: str
-    client_id: str
-    status: str
-    start: Entry | None
-    end: Entry | None
-    current_lag: int
-    complete: msgspec.Raw
+class PartitionShape(BurrowPartition[str, msgspec.Raw], frozen=True, gc=False):
+    """A partition with its status by name, and its share in Go's digits."""
 
 
 class GroupShape(msgspec.Struct, frozen=True):

@@ -6,10 +6,12 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
+import msgspec
 import numpy as np
 import structlog
 
@@ -326,6 +328,12 @@ class Coordinator:
             if result is None:
                 return group_removed(case, modules, moment, _new_id)
             outcome = evaluated(case, result, modules, moment, _new_id)
+            # only now: most evaluations send nothing, and then no sentence is needed
+            messages = tuple(
+                msgspec.structs.replace(each, result=snapshot.explained(each.result))
+                for each in outcome.messages
+            )
+            outcome = replace(outcome, messages=messages)
         except Exception:
             # the other groups must still be evaluated
             log.exception("error while evaluating a group", cluster=case.cluster, group=case.group)

@@ -2,39 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Annotated, Generic, Protocol, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from warren.common.status import Status
+
+Count = Annotated[int, Meta(ge=0)]
+Milliseconds = Annotated[int, Meta(ge=0, description="Milliseconds since 1970")]
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False, rename={"observed_at": "observedAt"}):
     """One commit of a window."""
 
     offset: int
-    timestamp: int
-    observed_at: int
-    # None: no head was known when the commit was placed
-    lag: int | None
+    timestamp: Milliseconds
+    observed_at: Milliseconds
+    lag: Annotated[Count | None, Meta(description="Null: no head was known when the commit came")]
 
 
-class PartitionStatus(msgspec.Struct, frozen=True, gc=False):
-    """The verdict on one partition of a group."""
+# a status and a share as this reader wants them: as a number, by name, rounded, in Go's digits
+_Status = TypeVar("_Status")
+_Share = TypeVar("_Share")
+
+
+class BurrowPartition(msgspec.Struct, Generic[_Status, _Share], frozen=True, gc=False):
+    """One partition of a group, as far as Burrow shows it: its fields in the order of Burrow's JSON."""
 
     topic: str
-    partition: int
+    partition: Count
     owner: str
     client_id: str
-    status: Status
-    # the oldest and the newest entry of the window; None while there is no commit
-    start: Entry | None
-    end: Entry | None
-    current_lag: int
-    complete: float
-    # head and tail of the partition on the brokers; None while unknown
-    head: int | None
-    tail: int | None
+    status: _Status
+    start: Annotated[Entry | None, Meta(description="The oldest entry of the window; null: no commit yet")]
+    end: Annotated[Entry | None, Meta(description="The newest entry of the window; null: no commit yet")]
+    current_lag: Count
+    complete: _Share
+
+
+class PartitionFields(BurrowPartition[_Status, _Share], Generic[_Status, _Share], frozen=True, gc=False):
+    """The same with what only Warren shows."""
+
+    head: Annotated[int | None, Meta(description="Next offset on the broker; null: not known")]
+    tail: Annotated[int | None, Meta(description="Oldest offset on the broker; null: not known")]
+    rule: Annotated[str | None, Meta(description="The rule that decided, see docs/rules.md; null: OK")] = None
+    because: Annotated[str | None, Meta(description="Its sentence with the numbers; null: OK")] = None
+
+
+class PartitionStatus(PartitionFields[Status, float], frozen=True, gc=False):
+    """The verdict on one partition of a group; `rule` and `because` are there once a snapshot was asked for them."""
 
 
 class GroupStatus(msgspec.Struct, frozen=True):
@@ -119,6 +136,9 @@ class ClusterSnapshot(Protocol):
         """Sorted by group name."""
 
     def group(self, group: str) -> GroupStatus | None: ...
+
+    def explained(self, group: GroupStatus) -> GroupStatus:
+        """A group of this snapshot, where each partition that is not OK has its rule and why it holds."""
 
     def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
         """By topic (sorted), then partition number."""

@@ -8,10 +8,14 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import numpy as np
 
 from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
+from warren.evaluator.facts import Numbers
+from warren.evaluator.rules import Rule
+from warren.evaluator.verdict import whole_seconds
 from warren.snapshot.model import (
     Entry,
     GroupStatus,
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
 
     from warren.common.owner import Owner
     from warren.evaluator.groups import Groups
-    from warren.evaluator.verdict import Verdict
+    from warren.evaluator.verdict import RuleSettings, Verdict
     from warren.snapshot.structure import Places, Structure
 
     Ints = NDArray[np.int64]
@@ -85,8 +89,12 @@ class ClusterView:
     # look did not bring its head
     head: Ints
     tail: Ints
+    # the lowest of the stored samples of the head
+    lowest: Ints
     there: NDArray[np.bool_]
     seen: NDArray[np.bool_]
+    # by which everything is judged
+    rules: RuleSettings
     # per row of the structure
     verdict: Verdict
     # see `WindowArrays.edges`. In the readers' order: a page takes those of a group in one piece, where its windows lie
@@ -166,6 +174,23 @@ class ClusterView:
             len(partitions),
             worst,
             int(self.rolled.totallag[number]),
+        )
+
+    def explained(self, group: GroupStatus) -> GroupStatus:
+        """Sentences are made when somebody asks, not in every trigger: most are never read."""
+        number = self.structure.index.get(group.group)
+        if number is None:
+            return group
+        rows = {topic: self._by_partition(rows) for topic, rows in self._rows_by_topic(number)}
+
+        def explained(one: PartitionStatus) -> PartitionStatus:
+            row = rows.get(one.topic, {}).get(one.partition)
+            return one if row is None or one.status == Status.OK else self._explained(one, row)
+
+        return msgspec.structs.replace(
+            group,
+            partitions=tuple(explained(one) for one in group.partitions),
+            maxlag=None if group.maxlag is None else explained(group.maxlag),
         )
 
     def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
@@ -277,6 +302,32 @@ class ClusterView:
                 )
             )
         return found
+
+    def _explained(self, one: PartitionStatus, row: int) -> PartitionStatus:
+        place, rules = self.structure.place[row], self.rules
+        window, at = self.windows[self.structure.bucket[row]], int(self.structure.row[row])
+        filled = slice(window.offset.shape[1] - int(self.entries[row]), None)
+        offsets, timestamps, lags, floors = (
+            each[at, filled].tolist() for each in (window.offset, window.timestamp, window.lag, window.floor)
+        )
+        rule = Rule(self.verdict.rule[row])
+        because = rules.book.spec(rule).because(
+            Numbers(
+                offsets=offsets,
+                timestamps=timestamps,
+                lags=lags,
+                floors=floors,
+                intervals=rules.intervals,
+                complete=one.complete,
+                minimum_complete=rules.minimum_complete,
+                current_lag=one.current_lag,
+                allowed_lag=int(rules.allowed_lag),
+                head=int(self.head[place]),
+                lowest_sample=int(self.lowest[place]),
+                now_ms=whole_seconds(self.as_of_ms),
+            )
+        )
+        return msgspec.structs.replace(one, rule=rule.name.lower(), because=because)
 
     def _entries(self, row: int) -> tuple[Entry | None, ...]:
         window, at = self.windows[self.structure.bucket[row]], int(self.structure.row[row])

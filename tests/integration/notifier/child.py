@@ -10,7 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.unit.notifier.scenes import Progress, Snapshot, group
+from tests.unit.httpserver.memory import MemorySnapshot
+from tests.unit.notifier.scenes import Progress, snapshot_of
 
 from warren.common.status import Status
 from warren.config import load
@@ -26,9 +27,9 @@ class SceneFile:
     def clusters(self) -> list[str]:
         return ["local"]
 
-    def snapshot(self, cluster: str) -> Snapshot:
+    def snapshot(self, cluster: str) -> MemorySnapshot:
         statuses = json.loads(self._path.read_text())
-        return Snapshot({name: group(name, Status[status]) for name, status in statuses.items()})
+        return snapshot_of(**{name: Status[status] for name, status in statuses.items()})
 
     def progress(self, cluster: str) -> Progress:
         return Progress(caught_up=True)

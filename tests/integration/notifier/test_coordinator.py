@@ -11,7 +11,8 @@ import pytest
 from tests.integration.notifier.stage import Stage, incidents, words
 from tests.processes import eventually
 from tests.receivers.http import HttpReceiver, Reply
-from tests.unit.notifier.scenes import Scene, Snapshot
+from tests.unit.httpserver.memory import MemorySnapshot
+from tests.unit.notifier.scenes import Scene
 
 from warren.common.status import Status
 from warren.errors import ConfigError
@@ -162,7 +163,7 @@ def test_repeats_keep_their_pace(receiver: HttpReceiver, tmp_path: Path) -> None
     assert all(gap >= 1 and gap % 1 in {0, 0.1, 0.9} for gap in gaps), gaps
 
 
-class Broken(Snapshot):
+class Broken(MemorySnapshot):
     """One group at which every look fails."""
 
     def group(self, group: str) -> GroupStatus | None:
@@ -173,7 +174,7 @@ class Broken(Snapshot):
 
 def test_a_fault_at_one_group_leaves_the_others_in_peace(receiver: HttpReceiver, tmp_path: Path) -> None:
     scene = Scene(broken=ERR, payments=ERR)
-    scene.current = Broken(scene.current.held if scene.current else {})
+    scene.current = Broken(statuses=scene.current.statuses if scene.current else {})
     running = notifier(Stage(tmp_path, {"hook": receiver}), scene)
     running.start()
     try:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 from tests.unit.httpserver.asgi import ask
@@ -127,6 +128,36 @@ def test_one_group_with_its_partitions(
     shown = json.loads(run("local", name, "--json").output)["clusters"][0]
     assert len(shown["partitions"]) == status.partition_count
     assert sum(part["current_lag"] for part in shown["partitions"]) == status.totallag
+
+
+@pytest.mark.parametrize("columns", ["80", "200"])
+def test_a_group_in_trouble_says_why(
+    answers: MemoryAnswers, serve: Callable[[Respond], None], columns: str
+) -> None:
+    serve(responding(app_of(answers)))
+    bad = [part for part in usual_snapshot().statuses["stuck"].partitions if part.status is not Status.OK]
+    output = CliRunner().invoke(warren_app, ["status", "local", "stuck"], env={"COLUMNS": columns}).output
+    assert max(map(len, output.splitlines())) <= int(columns)
+    for part in bad:
+        assert f"{part.topic}/{part.partition}  {part.status.name}  rule stopped" in output
+        assert f"{part.topic}/{part.partition} is silent." in output
+    shown = json.loads(run("local", "stuck", "--json").output)["clusters"][0]["partitions"]
+    assert {part["because"] for part in shown if part["status"] != "OK"} == {
+        f"{part.topic}/{part.partition} is silent." for part in bad
+    }
+
+
+def test_of_many_partitions_in_trouble_ten_say_why(
+    answers: MemoryAnswers, serve: Callable[[Respond], None]
+) -> None:
+    one = next(p for p in usual_snapshot().statuses["stuck"].partitions if p.status is not Status.OK)
+    many = tuple(msgspec.structs.replace(one, partition=number) for number in range(25))
+    status = GroupStatus("local", "wide", Status.ERR, 1.0, many, 25, one, 0)
+    answers.snapshots["local"] = snapshot(status)
+    serve(responding(app_of(answers)))
+    output = run("local", "wide").output
+    assert output.count("is silent.") == 10
+    assert "… and why 15 more are not OK: --json" in output
 
 
 def test_both_servers_are_shown_alike(answers: MemoryAnswers, serve: Callable[[Respond], None]) -> None:
@@ -267,7 +298,9 @@ def test_no_answer_is_one_sentence_and_2(
     ("arguments", "words"),
     [
         (["nosuch"], "there is no cluster nosuch; there are: local"),
-        (["local", "nosuch"], "cluster local has no group nosuch"),
+        (["locale"], "there is no cluster locale; did you mean local?"),
+        (["local", "nosuch"], "cluster local has no group nosuch; `warren status local` shows its "),
+        (["local", "stock"], "cluster local has no group stock; did you mean stuck?"),
     ],
 )
 def test_unknown_names(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
+from warren.common.status import Status
 from warren.snapshot.model import (
     ClusterSnapshot,
     GroupStatus,
@@ -29,9 +32,11 @@ class MemorySnapshot:
     details: Mapping[str, Mapping[str, tuple[PartitionDetail, ...]]] = field(default_factory=dict)
     # topic: head and tail by partition
     heads: Mapping[str, tuple[TopicPartitionHead, ...]] = field(default_factory=dict)
+    # groups with a partition whose head the last look did not bring
+    hidden: frozenset[str] = frozenset()
 
     def unseen(self) -> frozenset[str]:
-        return frozenset()
+        return self.hidden
 
     def topics(self) -> list[str]:
         return sorted(self.heads)
@@ -64,6 +69,16 @@ class MemorySnapshot:
 
     def group(self, group: str) -> GroupStatus | None:
         return self.statuses.get(group)
+
+    def explained(self, group: GroupStatus) -> GroupStatus:
+        """With reasons that can be told from each other."""
+        partitions = tuple(
+            msgspec.structs.replace(part, rule="stopped", because=f"{part.topic}/{part.partition} is silent.")
+            if part.status != Status.OK
+            else part
+            for part in group.partitions
+        )
+        return msgspec.structs.replace(group, partitions=partitions)
 
     def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
         found = self.details.get(group)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from tests.unit.httpserver.memory import MemorySnapshot
 
 from warren.common.status import Status
 from warren.config.modules import Notifier
@@ -15,10 +17,7 @@ from warren.notifier.store import Case
 from warren.snapshot.model import (
     Entry,
     GroupStatus,
-    GroupSummary,
-    PartitionDetail,
     PartitionStatus,
-    TopicPartitionHead,
 )
 
 NOW = 1_700_000_000_000
@@ -96,43 +95,9 @@ def in_a_word(message: Message) -> str:
     return f"{message.module} {message.kind} {message.result.status.name}"
 
 
-@dataclass(frozen=True)
-class Snapshot:
-    """Implements `warren.snapshot.model.ClusterSnapshot` with groups made by hand."""
-
-    held: Mapping[str, GroupStatus]
-    name: str = "local"
-    number: int = 1
-    taken_at_ms: int = NOW
-    as_of_ms: int = NOW
-    hidden: frozenset[str] = frozenset()
-
-    def unseen(self) -> frozenset[str]:
-        return self.hidden
-
-    def groups(self) -> list[str]:
-        return sorted(self.held)
-
-    def summaries(self) -> list[GroupSummary]:
-        return [
-            GroupSummary(name, each.status, each.complete, each.partition_count, each.totallag, 0, NOW)
-            for name, each in sorted(self.held.items())
-        ]
-
-    def group(self, group: str) -> GroupStatus | None:
-        return self.held.get(group)
-
-    def topics(self) -> list[str]:
-        return []
-
-    def topic(self, topic: str) -> tuple[TopicPartitionHead, ...] | None:
-        return None
-
-    def consumers_of(self, topic: str) -> list[str]:
-        return []
-
-    def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
-        return None
+def snapshot_of(**statuses: Status) -> MemorySnapshot:
+    groups = {name: group(name, status) for name, status in statuses.items()}
+    return MemorySnapshot(taken_at_ms=NOW, as_of_ms=NOW, statuses=groups)
 
 
 @dataclass(frozen=True)
@@ -151,17 +116,17 @@ class Scene:
     def __init__(self, **statuses: Status) -> None:
         self.caught_up = True
         self.error = ""
-        self.current: Snapshot | None = None
+        self.current: MemorySnapshot | None = None
         self.show(**statuses)
 
     def show(self, **statuses: Status) -> None:
         """From now on there are these groups."""
-        self.current = Snapshot({name: group(name, status) for name, status in statuses.items()})
+        self.current = snapshot_of(**statuses)
 
     def clusters(self) -> list[str]:
         return ["local"]
 
-    def snapshot(self, cluster: str) -> Snapshot | None:
+    def snapshot(self, cluster: str) -> MemorySnapshot | None:
         return self.current
 
     def progress(self, cluster: str) -> Progress:

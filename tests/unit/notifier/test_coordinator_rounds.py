@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.processes import eventually
-from tests.unit.notifier.scenes import Scene, Snapshot
+from tests.unit.httpserver.memory import MemorySnapshot
+from tests.unit.notifier.scenes import Scene
 
 from warren.common.status import Status
 from warren.config.modules import NullNotifier
@@ -23,7 +24,7 @@ from warren.snapshot.model import GroupStatus
 OK, ERR = Status.OK, Status.ERR
 
 
-class Counting(Snapshot):
+class Counting(MemorySnapshot):
     """Notes whose partitions are asked for."""
 
     asked: list[str]
@@ -44,11 +45,11 @@ class Watched(Scene):
     def show(self, **statuses: Status) -> None:
         super().show(**statuses)
         assert self.current is not None
-        counting = Counting(self.current.held)
+        counting = Counting(statuses=self.current.statuses)
         object.__setattr__(counting, "asked", self.asked)
         self.current = counting
 
-    def snapshot(self, cluster: str) -> Snapshot | None:
+    def snapshot(self, cluster: str) -> MemorySnapshot | None:
         self.looks += 1
         return super().snapshot(cluster)
 
@@ -157,3 +158,21 @@ def test_what_was_owed_to_a_module_that_is_gone_is_abandoned(tmp_path: Path) -> 
         assert eventually(lambda: states()[:1] == ["abandoned"], 20)
     finally:
         made.stop()
+
+
+def test_a_message_says_why_its_partitions_are_not_ok(tmp_path: Path) -> None:
+    class Keeping(Sent):
+        def __init__(self) -> None:
+            super().__init__()
+            self.messages: list[Message] = []
+
+        def send(self, message: Message, timeout_s: float) -> str:
+            self.messages.append(message)
+            return super().send(message, timeout_s)
+
+    sent = Keeping()
+    with running(tmp_path, Scene(bad=ERR), sent):
+        assert eventually(lambda: bool(sent.messages), 20)
+    assert [(each.rule, each.because) for each in sent.messages[0].result.partitions] == [
+        ("stopped", "orders/0 is silent.")
+    ]

@@ -96,6 +96,40 @@ def test_a_group_that_falls_silent_stops_as_time_passes(pipeline: Pipeline) -> N
     assert quiet.summaries()[1].status == Status.ERR
 
 
+def test_a_partition_that_is_not_ok_says_which_rule_decided_and_why(pipeline: Pipeline) -> None:
+    quiet = pipeline.trigger(look(HEADS, NOW + 60_000), now_ms=NOW + 60_000)
+    slow = quiet.group("slow")
+    assert slow is not None
+    told = quiet.explained(slow)
+    assert [(each.status, each.rule) for each in told.partitions] == [
+        (Status.STOP, "stopped"),
+        (Status.OK, None),
+        (Status.OK, None),
+    ]
+    assert told.partitions[0].because == (
+        "The only commit is 60 s old, and the lag is 10; the lowest stored head 100 is above the last committed "
+        "offset 90, so the consumer was not at the head a moment ago either."
+    )
+    assert told.maxlag == told.partitions[0]
+    # pages of /v3 do not pay for sentences
+    assert {each.because for each in slow.partitions} == {None}
+    assert msgspec.structs.replace(told, partitions=slow.partitions, maxlag=slow.maxlag) == slow
+
+
+def test_the_reason_of_a_view_stays_that_of_its_moment(pipeline: Pipeline) -> None:
+    quiet = pipeline.trigger(look(HEADS, NOW + 60_000), now_ms=NOW + 60_000)
+    slow = quiet.group("slow")
+    assert slow is not None
+    then = quiet.explained(slow)
+    later = {("orders", 0): 5_000}
+    pipeline.trigger(
+        look(HEADS | later, NOW + 90_000),
+        records([commit("slow", "orders", 0, 95, NOW + 80_000)], 10),
+        now_ms=NOW + 90_000,
+    )
+    assert quiet.explained(slow) == then
+
+
 def test_a_view_that_was_given_away_never_changes(pipeline: Pipeline) -> None:
     before = pipeline.trigger(look(HEADS))
     then = (before.group("slow"), before.detail("slow"), before.topic("orders"), before.summaries())

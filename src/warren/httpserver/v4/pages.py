@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,7 +41,7 @@ from warren.httpserver.v4.parameters import (
     values,
 )
 from warren.snapshot.group_table import GroupTable
-from warren.snapshot.model import ClusterSnapshot, Entry, PartitionDetail, PartitionStatus
+from warren.snapshot.model import ClusterSnapshot, PartitionDetail, PartitionStatus
 
 # streams of events that may be open at once; each is a socket and a task that somebody left behind
 MAX_STREAMS: Final = 500
@@ -187,14 +188,15 @@ class Pages:
         if found is None:
             return _NO_GROUP
         wanted = asked.values["status"]
-        partitions = [part for part in found.partitions if wanted is None or part.status in wanted]
+        shown = tuple(part for part in found.partitions if wanted is None or part.status in wanted)
+        explained = asked.snapshot.explained(msgspec.structs.replace(found, partitions=shown))
         row = list(asked.history.table.names).index(found.group)
         return as_json(
             shapes.GroupDetail(
                 asked.cluster,
                 _snapshot(asked.history),
                 _lines(asked.history, np.array([row]))[0],
-                [shapes.Partition(**_partition(part)) for part in partitions],
+                [shapes.Partition(**_partition(part)) for part in explained.partitions],
             )
         )
 
@@ -207,10 +209,11 @@ class Pages:
         topic = first_found(names[2], lambda name: name if name in windows else None)
         if topic is None:
             return _NO_TOPIC
+        shown = tuple(part for part in found.partitions if part.topic == topic)
+        explained = snapshot.explained(msgspec.structs.replace(found, partitions=shown))
         partitions = [
             shapes.PartitionWindow(**_partition(part), window=_window(windows[topic][part.partition]))
-            for part in found.partitions
-            if part.topic == topic
+            for part in explained.partitions
         ]
         lag = sum(part.current_lag for part in partitions)
         return as_json(
@@ -326,30 +329,13 @@ def _snapshot(history: History) -> shapes.Snapshot:
 
 
 def _partition(part: PartitionStatus) -> dict[str, Any]:
-    return {
-        "topic": part.topic,
-        "partition": part.partition,
-        "owner": part.owner,
-        "client_id": part.client_id,
-        "status": part.status.name,
-        "complete": round(part.complete, 6),
-        "current_lag": part.current_lag,
-        "head": part.head,
-        "tail": part.tail,
-        "start": _commit(part.start),
-        "end": _commit(part.end),
-    }
+    shown = {"status": part.status.name, "complete": round(part.complete, 6)}
+    return msgspec.structs.asdict(part) | shown
 
 
-def _window(detail: PartitionDetail) -> list[shapes.WindowCommit]:
+def _window(detail: PartitionDetail) -> list[shapes.WindowEntry]:
     return [
-        shapes.WindowCommit(entry.offset, entry.timestamp, entry.observed_at, entry.lag, floor)
+        shapes.WindowEntry(entry.offset, entry.timestamp, entry.observed_at, entry.lag, floor)
         for entry, floor in zip(detail.offsets, detail.floors, strict=True)
         if entry is not None
     ]
-
-
-def _commit(entry: Entry | None) -> shapes.Commit | None:
-    if entry is None:
-        return None
-    return shapes.Commit(entry.offset, entry.timestamp, entry.observed_at, entry.lag)

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from warren.snapshot.model import Count, Entry, Milliseconds, PartitionFields
+
 GroupStatusName = Literal["OK", "WARN", "ERR"]
 IncidentStatusName = Literal["NOTFOUND", "OK", "WARN", "ERR"]
 PartitionStatusName = Literal["OK", "WARN", "STOP", "STALL", "REWIND"]
 
-Count = Annotated[int, Meta(ge=0)]
-Milliseconds = Annotated[int, Meta(ge=0, description="Milliseconds since 1970")]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Cursor = Annotated[
     str,
@@ -85,17 +85,8 @@ class Changes(msgspec.Struct, frozen=True):
     removed: Annotated[list[str], Meta(description="Groups that are gone")]
 
 
-class Commit(msgspec.Struct, frozen=True, rename={"observed_at": "observedAt"}):
-    """One entry of a window."""
-
-    offset: int
-    timestamp: Milliseconds
-    observed_at: Milliseconds
-    lag: Annotated[Count | None, Meta(description="Null: no head was known when the commit came")]
-
-
-class WindowCommit(Commit, frozen=True):
-    """One entry of a window, with both bounds of its lag."""
+class WindowEntry(Entry, frozen=True):
+    """One commit of a window, with both bounds of its lag."""
 
     floor: Annotated[
         Count | None,
@@ -103,26 +94,14 @@ class WindowCommit(Commit, frozen=True):
     ]
 
 
-class Partition(msgspec.Struct, frozen=True):
+class Partition(PartitionFields[PartitionStatusName, Share], frozen=True):
     """The verdict on one partition of a group."""
 
-    topic: str
-    partition: Count
-    owner: str
-    client_id: str
-    status: PartitionStatusName
-    complete: Share
-    current_lag: Count
-    head: Annotated[int | None, Meta(description="Next offset on the broker; null: not known")]
-    tail: Annotated[int | None, Meta(description="Oldest offset on the broker; null: not known")]
-    start: Annotated[Commit | None, Meta(description="The oldest entry of the window")]
-    end: Annotated[Commit | None, Meta(description="The newest entry of the window")]
 
-
-class PartitionWindow(Partition, frozen=True):
+class PartitionWindow(Partition, frozen=True, kw_only=True):
     """The verdict on one partition of a group, with the whole window."""
 
-    window: Annotated[list[WindowCommit], Meta(description="Oldest first; empty: no commit yet")]
+    window: Annotated[list[WindowEntry], Meta(description="Oldest first; empty: no commit yet")]
 
 
 class GroupDetail(msgspec.Struct, frozen=True):

@@ -16,6 +16,8 @@ MOST_FALLBACK: Final = 4000
 MOST_PARTITIONS: Final = 5
 # Kafka does not limit names; longer ones would fill a phone's screen
 _MOST_NAME: Final = 120
+# a window may have any number of lags to list
+_MOST_REASON: Final = 350
 # characters that Slack parses as markup
 _ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -110,7 +112,14 @@ def _trouble(result: GroupStatus) -> str:
 
 def _worst(result: GroupStatus) -> str:
     ranked = sorted(result.partitions, key=lambda p: (-p.status, -p.current_lag, p.topic, p.partition))
-    lines = [_line(partition) for partition in ranked[:MOST_PARTITIONS]]
+    # names of nothing but markup are five times as long in Slack: then reasons go, and then lines
+    drafts = [_listed(ranked, MOST_PARTITIONS, reasons=True)]
+    drafts += [_listed(ranked, count, reasons=False) for count in range(MOST_PARTITIONS, 0, -1)]
+    return next(draft for draft in drafts if len(draft) <= MOST_TEXT)
+
+
+def _listed(ranked: list[PartitionStatus], most: int, *, reasons: bool) -> str:
+    lines = [f"{_line(each)}{_reason(each) if reasons else ''}" for each in ranked[:most]]
     more = len(ranked) - len(lines)
     return "\n".join(["*Worst partitions*", *lines, *([f"and {more:,} more"] if more else [])])
 
@@ -120,6 +129,10 @@ def _line(partition: PartitionStatus) -> str:
         f"• {escaped(partition.topic)}/{partition.partition} "
         f"*{partition.status.name}* lag {partition.current_lag:,}"
     )
+
+
+def _reason(partition: PartitionStatus) -> str:
+    return f"\n_{_marked_off(_cut(partition.because, _MOST_REASON))}_" if partition.because else ""
 
 
 def _lasted(message: Message) -> str:

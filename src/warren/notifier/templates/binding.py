@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 
 from warren.common.status import Status
@@ -30,7 +31,7 @@ from warren.notifier.templates.go.types import (
     slice_of,
     struct_of,
 )
-from warren.snapshot.model import GroupStatus, PartitionStatus
+from warren.snapshot.model import BurrowPartition, GroupStatus, PartitionStatus
 
 
 class Subject(NamedTuple):
@@ -48,6 +49,12 @@ class Subject(NamedTuple):
 def _complete(owner: PartitionStatus | GroupStatus) -> float:
     """In single precision, as Burrow has it."""
     return float(np.float32(owner.complete))
+
+
+def _fields(record: type[msgspec.Struct], *named: tuple[str, Type]) -> Iterator[Field]:
+    """Burrow's name and type for each field of a record, in their order."""
+    for name, (burrows, kind) in zip(record.__struct_fields__, named, strict=True):
+        yield Field(burrows, kind, _complete if name == "complete" else attrgetter(name), name)
 
 
 def _status_text(status: int) -> str:
@@ -78,28 +85,34 @@ OFFSET: Final = struct_of(
 OFFSET_POINTER: Final = pointer_to(OFFSET)
 PARTITION: Final = struct_of(
     "protocol.PartitionStatus",
-    Field("Topic", STRING, attrgetter("topic"), "topic"),
-    Field("Partition", INT32, attrgetter("partition"), "partition"),
-    Field("Owner", STRING, attrgetter("owner"), "owner"),
-    Field("ClientID", STRING, attrgetter("client_id"), "client_id"),
-    Field("Status", STATUS, attrgetter("status"), "status"),
-    Field("Start", OFFSET_POINTER, attrgetter("start"), "start"),
-    Field("End", OFFSET_POINTER, attrgetter("end"), "end"),
-    Field("CurrentLag", UINT64, attrgetter("current_lag"), "current_lag"),
-    Field("Complete", FLOAT32, _complete, "complete"),
+    *_fields(
+        BurrowPartition,
+        ("Topic", STRING),
+        ("Partition", INT32),
+        ("Owner", STRING),
+        ("ClientID", STRING),
+        ("Status", STATUS),
+        ("Start", OFFSET_POINTER),
+        ("End", OFFSET_POINTER),
+        ("CurrentLag", UINT64),
+        ("Complete", FLOAT32),
+    ),
 )
 PARTITION_POINTER: Final = pointer_to(PARTITION)
 PARTITIONS: Final = slice_of(PARTITION_POINTER)
 GROUP: Final = struct_of(
     "protocol.ConsumerGroupStatus",
-    Field("Cluster", STRING, attrgetter("cluster"), "cluster"),
-    Field("Group", STRING, attrgetter("group"), "group"),
-    Field("Status", STATUS, attrgetter("status"), "status"),
-    Field("Complete", FLOAT32, _complete, "complete"),
-    Field("Partitions", PARTITIONS, attrgetter("partitions"), "partitions"),
-    Field("TotalPartitions", INT, attrgetter("partition_count"), "partition_count"),
-    Field("Maxlag", PARTITION_POINTER, attrgetter("maxlag"), "maxlag"),
-    Field("TotalLag", UINT64, attrgetter("totallag"), "totallag"),
+    *_fields(
+        GroupStatus,
+        ("Cluster", STRING),
+        ("Group", STRING),
+        ("Status", STATUS),
+        ("Complete", FLOAT32),
+        ("Partitions", PARTITIONS),
+        ("TotalPartitions", INT),
+        ("Maxlag", PARTITION_POINTER),
+        ("TotalLag", UINT64),
+    ),
 )
 EXTRAS: Final = map_of(STRING, STRING)
 SUBJECT: Final = struct_of(

@@ -1,4 +1,4 @@
-"""The template functions that Burrow adds to Go's."""
+"""The template functions that Burrow adds to Go's, and two of Warren's."""
 
 from __future__ import annotations
 
@@ -62,6 +62,16 @@ def maxlag(partition: PartitionStatus | None) -> int:
     return 0 if partition is None else partition.current_lag
 
 
+def rule(partition: PartitionStatus | None) -> str:
+    """The rule that decided."""
+    return (partition.rule if partition else None) or ""
+
+
+def because(partition: PartitionStatus | None) -> str:
+    """Why: the rule's sentence with the numbers."""
+    return (partition.because if partition else None) or ""
+
+
 def formattimestamp(timestamp_ms: int, layout: str) -> str:
     """A Kafka timestamp in a Go layout, in the zone of this machine."""
     seconds, nanosecond = divmod(wrapped(timestamp_ms * 1_000_000, INT64), 1_000_000_000)
@@ -86,6 +96,9 @@ HELPERS: Final[Mapping[str, Function]] = {
         Function("multiply", (INT, INT), lambda a, b: wrapped(a * b, INT), INT),
         Function("divide", (INT, INT), _divide, INT),
         Function("maxlag", (PARTITION_POINTER,), maxlag, UINT64),
+        # Warren only. Functions, not fields: a partition prints as Burrow's does
+        Function("rule", (PARTITION_POINTER,), rule, STRING),
+        Function("because", (PARTITION_POINTER,), because, STRING),
         Function("formattimestamp", (INT64, STRING), formattimestamp, STRING),
     )
 }

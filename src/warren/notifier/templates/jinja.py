@@ -12,6 +12,7 @@ from functools import wraps
 from itertools import chain
 from typing import Any, Final
 
+import msgspec
 from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import SecurityError, TemplateRuntimeError, UndefinedError
@@ -29,7 +30,7 @@ from warren.notifier.templates.go.escapes import json_string, json_text
 from warren.notifier.templates.go.nodes import Fault
 from warren.notifier.templates.go.printing import MAX_TEXT
 from warren.notifier.templates.go.types import Type, Value
-from warren.snapshot.model import Entry, GroupStatus, PartitionStatus
+from warren.snapshot.model import Entry, GroupStatus, PartitionFields, PartitionStatus
 
 # rounds of all loops over numbers in one rendering
 _MAX_ROUNDS: Final = 100_000
@@ -52,39 +53,14 @@ class StatusText(str):
         return text
 
 
-@dataclass(frozen=True)
-class PartitionView:
+class PartitionView(PartitionFields[StatusText, float], frozen=True, kw_only=True):
     """One partition that is not OK, or the one with the greatest lag."""
 
-    topic: str
-    partition: int
-    owner: str
-    client_id: str
-    status: StatusText
-    start: Entry | None
-    end: Entry | None
-    current_lag: int
-    complete: float
-    head: int | None
-    tail: int | None
     _source: PartitionStatus
 
     @classmethod
     def of(cls, one: PartitionStatus) -> PartitionView:
-        return cls(
-            topic=one.topic,
-            partition=one.partition,
-            owner=one.owner,
-            client_id=one.client_id,
-            status=StatusText.of(one.status),
-            start=one.start,
-            end=one.end,
-            current_lag=one.current_lag,
-            complete=one.complete,
-            head=one.head,
-            tail=one.tail,
-            _source=one,
-        )
+        return cls(**msgspec.structs.asdict(one) | {"status": StatusText.of(one.status)}, _source=one)
 
 
 @dataclass(frozen=True)
@@ -119,7 +95,7 @@ class ResultView:
 # type: the names that may follow it and a point; those that are not here are not looked into
 _ATTRIBUTES: Final[Mapping[type, frozenset[str]]] = {
     ResultView: frozenset(field.name for field in fields(ResultView)) - {"_source"},
-    PartitionView: frozenset(field.name for field in fields(PartitionView)) - {"_source"},
+    PartitionView: frozenset(PartitionFields.__struct_fields__),
     Entry: frozenset(Entry.__struct_fields__),
 }
 # attribute of a type: its type, where it is one of the above; a list for lists of them

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+import msgspec
+
 from warren.common.status import Status
 from warren.notifier.message import Kind, Message
 from warren.snapshot.model import Entry, GroupStatus, PartitionStatus
@@ -14,6 +16,37 @@ _SAMPLE_MS: Final = 1_767_366_245_000
 _INCIDENT: Final = "7f3c9a52-4f0e-4b7e-9d0c-2f8a51c6e3b1"
 _MESSAGE: Final = "c0a7d1de-58a1-4a55-8f2e-6a2f1f0b9d44"
 _TROUBLE: Final = (Status.STOP, Status.STALL, Status.REWIND)
+
+
+# status: the rule that gives it, and its sentence on such a window
+_REASONS: Final = {
+    Status.WARN: (
+        "growing",
+        (
+            "The offsets move from 1240000 to 1250000, but over 10 commits the lag rises along a line, from "
+            "{start} to {lag}: 4% of what comes in stays unread. It is {lag} now."
+        ),
+    ),
+    Status.STOP: (
+        "stopped",
+        (
+            "The last commit is 900 s old, longer than the 540 s from the first to the last of the 10 commits in "
+            "the window, and the lag is {lag}; the lowest stored head 1250012 is above the last committed offset "
+            "1250000, so the consumer was not at the head a moment ago either."
+        ),
+    ),
+    Status.STALL: (
+        "stalled",
+        "All 10 commits have offset 1250000, and the lag is {lag}: the consumer commits but does not move.",
+    ),
+    Status.REWIND: (
+        "rewound",
+        (
+            "The offset fell from 1262000 to 1249100 at commit 2 of 10 and no later commit has come back to "
+            "1262000; the last is 1250000, the lag {lag}."
+        ),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,39 +95,22 @@ def sparse(message: Message) -> Message:
 
     result = message.result
     partitions = tuple(
-        PartitionStatus(
-            topic=one.topic,
-            partition=one.partition,
+        msgspec.structs.replace(
+            one,
             owner="",
             client_id="",
-            status=one.status,
             start=bare(one.start),
             end=bare(one.end),
             current_lag=0,
-            complete=one.complete,
             head=None,
             tail=None,
+            rule=None,
+            because=None,
         )
         for one in result.partitions
     )
-    return Message(
-        id=message.id,
-        module=message.module,
-        kind=message.kind,
-        incident=message.incident,
-        start_ms=message.start_ms,
-        decided_ms=message.decided_ms,
-        result=GroupStatus(
-            cluster=result.cluster,
-            group=result.group,
-            status=result.status,
-            complete=result.complete,
-            partitions=partitions,
-            partition_count=result.partition_count,
-            maxlag=None,
-            totallag=0,
-        ),
-    )
+    bare_result = msgspec.structs.replace(result, partitions=partitions, maxlag=None, totallag=0)
+    return msgspec.structs.replace(message, result=bare_result)
 
 
 def _sample_partitions(status: Status) -> list[_SamplePartition]:
@@ -123,16 +139,20 @@ def _partition(each: _SamplePartition, now_ms: int) -> PartitionStatus:
     # a stopped consumer is silent for longer than the window spans
     ended = now_ms - (900_000 if each.status is Status.STOP else 30_000)
     started = ended - 540_000
+    start_lag = max(each.lag - 400, 0)
+    rule, because = _REASONS.get(each.status, (None, None))
     return PartitionStatus(
         topic=each.topic,
         partition=each.partition,
         owner="/10.0.4.17",
         client_id="payments-worker-2",
         status=each.status,
-        start=Entry(start_offset, started, started, max(each.lag - 400, 0)),
+        start=Entry(start_offset, started, started, start_lag),
         end=Entry(1_250_000, ended, ended, each.lag),
         current_lag=each.lag,
         complete=1.0,
         head=head,
         tail=0,
+        rule=rule,
+        because=because and because.format(start=start_lag, lag=place.lag),
     )

@@ -217,6 +217,23 @@ def test_one_group_with_heads_and_tails(answers: MemoryAnswers, app: App) -> Non
     assert bad == [part for part in page["partitions"] if part["status"] != "OK"]
 
 
+def test_partitions_that_are_not_ok_say_why(app: App) -> None:
+    partitions = got(app, "/v4/clusters/local/groups/stuck")["partitions"]
+    topics = {part["topic"] for part in partitions}
+    of_topics = [
+        part
+        for topic in sorted(topics)
+        for part in got(app, f"/v4/clusters/local/groups/stuck/topics/{topic}")["partitions"]
+    ]
+    for shown in (partitions, of_topics):
+        assert "OK" not in {part["status"] for part in shown}
+        for part in shown:
+            why = ("stopped", f"{part['topic']}/{part['partition']} is silent.")
+            assert (part["rule"], part["because"]) == why
+    for part in got(app, "/v4/clusters/local/groups/healthy")["partitions"]:
+        assert (part["rule"], part["because"]) == (None, None)
+
+
 def replace_part(part: Any, **changes: Any) -> Any:
     return msgspec.structs.replace(part, **changes)
 

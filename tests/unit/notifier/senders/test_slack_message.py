@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -120,6 +121,24 @@ def test_a_group_named_like_a_mention_calls_nobody() -> None:
     text = shown(message(group="<!channel> & <@U1>\n<https://evil|click>"))
     assert "<!channel>" not in text
     assert "&lt;!channel&gt; &amp; &lt;@U1&gt; &lt;https://evil|click&gt;" in text
+
+
+def test_each_partition_says_why() -> None:
+    because = "All 10 commits have offset 5, and the lag is 365: the consumer commits but does not move."
+    one = msgspec.structs.replace(partition("orders", 3), rule="stalled", because=because)
+    assert f"• orders/3 *STALL* lag 365\n_{because}_" in shown(message(partitions=(one,)))
+
+
+def test_long_reasons_and_names_of_markup_keep_to_slack_s_limits() -> None:
+    long = tuple(
+        msgspec.structs.replace(partition("&" * 249, number), rule="stalled", because="1, " * 3_000)
+        for number in range(5)
+    )
+    assert fault(json.loads(json.dumps(payload(message(partitions=long), LINK)))) == ""
+    short = tuple(msgspec.structs.replace(each, topic="orders") for each in long)
+    made = payload(message(partitions=short), LINK)
+    assert fault(json.loads(json.dumps(made))) == ""
+    assert json.dumps(made).count("1, 1, ") >= 5
 
 
 def test_a_hundred_partitions_are_five_lines() -> None:

@@ -48,6 +48,9 @@ def test_http_is_json_whatever_the_names(status: Status, kind: Literal["open", "
         assert said["extras"] == {'q"': "</script>\n"}
         if kind == "open":
             assert [one["topic"] for one in said["partitions"]] == [one.topic for one in result.partitions]
+            assert [(one["rule"], one["because"]) for one in said["partitions"]] == [
+                (one.rule or "", one.because or "") for one in result.partitions
+            ]
 
 
 @pytest.mark.parametrize("status", Status)
@@ -99,8 +102,18 @@ def test_a_mail_as_a_person_reads_it() -> None:
         "Partitions that are not OK (3):",
         "",
         "  STOP    orders 0  lag 4812  client payments-worker-2  at /10.0.4.17  last commit 2026-01-02 14:49:05 UTC",
+        (
+            "          The last commit is 900 s old, longer than the 540 s from the first to the last of the 10 "
+            "commits in the window, and the lag is 4812; the lowest stored head 1250012 is above the last committed "
+            "offset 1250000, so the consumer was not at the head a moment ago either."
+        ),
         "  STALL   orders 3  lag 977  client payments-worker-2  at /10.0.4.17  last commit 2026-01-02 15:03:35 UTC",
+        "          All 10 commits have offset 1250000, and the lag is 977: the consumer commits but does not move.",
         "  REWIND  refunds 1  lag 63  client payments-worker-2  at /10.0.4.17  last commit 2026-01-02 15:03:35 UTC",
+        (
+            "          The offset fell from 1262000 to 1249100 at commit 2 of 10 and no later commit has come back to "
+            "1262000; the last is 1250000, the lag 63."
+        ),
         "",
         "team: payments",
         "",

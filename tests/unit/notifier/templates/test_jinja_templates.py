@@ -10,10 +10,12 @@ import msgspec
 import pytest
 from tests.unit.notifier.templates.messages import EXAMPLE, EXTRAS, zone
 
+from warren.common.status import Status
 from warren.config.modules import HttpNotifier
 from warren.config.settings import Settings
 from warren.notifier.message import Message
-from warren.notifier.templates import TemplateError, examine, load_template
+from warren.notifier.templates import TemplateError, examine, load_template, sample
+from warren.snapshot.model import BurrowPartition
 
 
 class Case(NamedTuple):
@@ -158,3 +160,19 @@ def test_mistakes(text: str, faults: list[tuple[int, str, str]], tmp_path: Path)
         assert f"{path}, line {line}: " in problem.what
         assert what in problem.what
         assert remedy in problem.remedy
+
+
+def test_a_partition_says_which_rule_decided_and_why(tmp_path: Path) -> None:
+    message = sample(Status.STALL, "m", "open")
+    text = "{% for p in result.partitions %}{{ p.rule }}: {{ p.because }}\n{% endfor %}"
+    assert _render(tmp_path, text, message).splitlines()[0] == (
+        "stalled: All 10 commits have offset 1250000, and the lag is 4812: the consumer commits but does not move."
+    )
+
+
+def test_go_templates_ask_for_the_reason_and_print_burrow_s_fields_only(tmp_path: Path) -> None:
+    go = tmp_path / "t.tmpl"
+    go.write_text("{{range .Result.Partitions}}{{rule .}}: {{because .}}\n{{jsonencoder .}}\n{{end}}")
+    first, shown = load_template(str(go), "").render(sample(Status.STALL, "m", "open"), {}).splitlines()[:2]
+    assert first.startswith("stalled: All 10 commits have offset 1250000")
+    assert list(json.loads(shown)) == [*BurrowPartition.__struct_fields__]
