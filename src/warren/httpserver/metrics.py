@@ -18,11 +18,12 @@ import numpy as np
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.registry import Collector
 
-from warren.httpserver.columns import Columns, columns_of
+from warren.httpserver.columns import windows_of
 from warren.httpserver.reply import Headers, Reply
 from warren.httpserver.router import Handler, Request
 from warren.httpserver.state import Answers
 from warren.snapshot.model import ClusterSnapshot
+from warren.snapshot.tables import WindowTable
 
 CONTENT_TYPE: Final[Headers] = (
     (b"content-type", b"text/plain; version=0.0.4; charset=utf-8; escaping=underscores"),
@@ -80,10 +81,10 @@ class WindowLabels:
     """The labels of one cluster's windows, written anew only when windows came or went: a third of the work."""
 
     def __init__(self) -> None:
-        self._columns: Columns | None = None
+        self._columns: WindowTable | None = None
         self._labels: Sequence[str] = ()
 
-    def of(self, cluster: str, columns: Columns) -> Sequence[str]:
+    def of(self, cluster: str, columns: WindowTable) -> Sequence[str]:
         """`cluster`: its label, the same in every call."""
         if self._columns is None or not _same_windows(self._columns, columns):
             self._labels = _window_labels(cluster, columns)
@@ -92,7 +93,7 @@ class WindowLabels:
         return self._labels
 
 
-def _same_windows(some: Columns, others: Columns) -> bool:
+def _same_windows(some: WindowTable, others: WindowTable) -> bool:
     return (
         some.groups == others.groups
         and some.topics == others.topics
@@ -102,7 +103,7 @@ def _same_windows(some: Columns, others: Columns) -> bool:
     )
 
 
-def _window_labels(cluster: str, columns: Columns) -> Sequence[str]:
+def _window_labels(cluster: str, columns: WindowTable) -> Sequence[str]:
     before = [f'{{{cluster},consumer_group="{escaped(group)}",partition="' for group in columns.groups]
     # only those that there are: a forged commit can name any number
     numbers = {number: str(number) for number in np.unique(columns.partition).tolist()}
@@ -148,11 +149,11 @@ class _Cluster:
     def __init__(self, snapshot: ClusterSnapshot, labels: WindowLabels) -> None:
         self._cluster = f'cluster="{escaped(snapshot.name)}"'
         self._snapshot = snapshot
-        self._columns = columns_of(snapshot)
+        self._columns = windows_of(snapshot)
         self._labels = labels.of(self._cluster, self._columns)
-        self._summaries = snapshot.summaries()
+        self._table = snapshot.group_table()
         self._groups = [
-            f'{{{self._cluster},consumer_group="{escaped(group.group)}"}} ' for group in self._summaries
+            f'{{{self._cluster},consumer_group="{escaped(name)}"}} ' for name in self._table.names
         ]
 
     def offsets(self) -> _Series:
@@ -170,10 +171,10 @@ class _Cluster:
         return self._labels, self._columns.status.tolist()
 
     def lag_totals(self) -> _Series:
-        return self._groups, [group.totallag for group in self._summaries]
+        return self._groups, self._table.totallag.tolist()
 
     def group_statuses(self) -> _Series:
-        return self._groups, [int(group.status) for group in self._summaries]
+        return self._groups, self._table.status.tolist()
 
     def heads(self) -> _Series:
         labels, values = [], []

@@ -13,7 +13,6 @@ from prometheus_client.registry import Collector
 from warren.common.status import Status
 from warren.httpserver.guard import Guard
 from warren.httpserver.state import Answers, Notifying, Progress
-from warren.snapshot.group_table import group_table
 
 # name, help, counter or gauge, value
 _OF_PROGRESS: tuple[tuple[str, str, type[Any], Callable[[Progress], float]], ...] = (
@@ -131,7 +130,7 @@ class OwnMetrics(Collector):
                 continue
             number.add_metric([cluster], snapshot.number)
             age.add_metric([cluster], max(self._now_s() - snapshot.taken_at_ms / 1000, 0.0))
-            counts = Counter(group_table(snapshot).status.tolist())
+            counts = Counter(snapshot.group_table().status.tolist())
             for status in (Status.OK, Status.WARN, Status.ERR):
                 groups.add_metric([cluster, status.name], counts[status])
         yield from (number, age, groups)

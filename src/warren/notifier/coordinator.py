@@ -42,7 +42,6 @@ from warren.notifier.store import Case, Store, StoreError
 from warren.notifier.templates import examine
 from warren.notifier.watch import Watch
 from warren.notifier.zookeeper_store import ZooKeeperStore
-from warren.snapshot.group_table import group_table
 from warren.snapshot.model import ClusterSnapshot
 
 log = structlog.get_logger("warren.notifier")
@@ -293,7 +292,7 @@ class Coordinator:
     def _outcomes(
         self, cases: dict[str, Case], snapshot: ClusterSnapshot, moment: Moment
     ) -> Iterator[Outcome]:
-        table = group_table(snapshot)
+        table = snapshot.group_table()
         not_ok = np.flatnonzero(np.asarray(table.status) != Status.OK).tolist()
         include_ok = any(module.notifies_ok for module in self._modules)
         # a group that the lists exclude by now is not notified, though its windows may exist for a while

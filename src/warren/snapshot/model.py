@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from warren.common.status import Status
+from warren.snapshot.tables import GroupTable, WindowTable
 
 Count = Annotated[int, Meta(ge=0)]
 Milliseconds = Annotated[int, Meta(ge=0, description="Milliseconds since 1970")]
@@ -67,20 +68,6 @@ class GroupStatus(msgspec.Struct, frozen=True):
     totallag: int
 
 
-class GroupSummary(msgspec.Struct, frozen=True):
-    """One line about a group."""
-
-    group: str
-    status: Status
-    complete: float
-    partition_count: int
-    totallag: int
-    # the greatest current lag of one partition
-    maxlag: int
-    # the newest commit of the group, ms
-    last_commit: int
-
-
 class PartitionDetail(msgspec.Struct, frozen=True):
     """One partition of `/consumer/G`: the whole window."""
 
@@ -132,8 +119,11 @@ class ClusterSnapshot(Protocol):
     def unseen(self) -> frozenset[str]:
         """Groups with a partition whose head the last look did not bring: nothing should be decided about them."""
 
-    def summaries(self) -> list[GroupSummary]:
-        """Sorted by group name."""
+    def group_table(self) -> GroupTable:
+        """All groups at once."""
+
+    def window_table(self) -> WindowTable:
+        """All windows at once."""
 
     def group(self, group: str) -> GroupStatus | None: ...
 

@@ -19,11 +19,11 @@ from warren.evaluator.verdict import whole_seconds
 from warren.snapshot.model import (
     Entry,
     GroupStatus,
-    GroupSummary,
     PartitionDetail,
     PartitionStatus,
     TopicPartitionHead,
 )
+from warren.snapshot.tables import GroupTable, WindowTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,17 +143,33 @@ class ClusterView:
         rows = ~self.seen[self.structure.place]
         return frozenset(self.structure.groups[at] for at in np.unique(self.structure.group[rows]).tolist())
 
-    def summaries(self) -> list[GroupSummary]:
-        columns = zip(self.structure.groups, *(each.tolist() for each in self.group_columns()), strict=True)
-        return [GroupSummary(name, Status(status), *rest) for name, status, *rest in columns]
-
-    def group_columns(self) -> tuple[NDArray[Any], ...]:
-        """What `summaries` says, beside the names, as columns in its order."""
+    def group_table(self) -> GroupTable:
         begin = self.structure.begin[:-1]
         newest = np.maximum.reduceat(self.last_timestamp, begin) if len(begin) else begin
         greatest = self.verdict.current_lag[self.rolled.maxlag] if len(begin) else begin
         rolled = self.rolled
-        return rolled.status, rolled.complete, self.partition_count, rolled.totallag, greatest, newest
+        return GroupTable(
+            self.structure.groups,
+            rolled.status,
+            rolled.complete,
+            self.partition_count,
+            rolled.totallag,
+            greatest,
+            newest,
+        )
+
+    def window_table(self) -> WindowTable:
+        structure = self.structure
+        return WindowTable(
+            structure.groups,
+            structure.topics,
+            structure.group,
+            structure.topic,
+            structure.partition,
+            self.verdict.status,
+            self.verdict.current_lag,
+            self.last_offset,
+        )
 
     def group(self, group: str) -> GroupStatus | None:
         number = self.structure.index.get(group)
@@ -211,10 +227,6 @@ class ClusterView:
                 for each in self._numbers(topic, by_partition)
             )
         return found
-
-    def columns(self) -> ViewColumns:
-        """All windows at once."""
-        return ViewColumns(self)
 
     @cached_property
     def _topics(self) -> dict[str, dict[int, int]]:
@@ -346,14 +358,3 @@ class ClusterView:
             (self.topic_names.get(each.topic, each.topic), each.partition): (each.owner, each.client_id)
             for each in self.owners.get(group, ())
         }
-
-
-class ViewColumns:
-    """The windows of a view as columns, sorted by group, topic and partition."""
-
-    def __init__(self, view: ClusterView) -> None:
-        structure = view.structure
-        self.groups, self.topics = structure.groups, structure.topics
-        self.group, self.topic, self.partition = structure.group, structure.topic, structure.partition
-        self.status, self.current_lag = view.verdict.status, view.verdict.current_lag
-        self.complete, self.offset = view.verdict.complete, view.last_offset

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from warren.common.status import Status
 from warren.snapshot.model import (
     ClusterSnapshot,
     GroupStatus,
-    GroupSummary,
     PartitionDetail,
     PartitionStatus,
     TopicPartitionHead,
 )
+from warren.snapshot.tables import GroupTable, WindowTable
+
+
+def _ints(values: Iterable[int]) -> NDArray[np.int64]:
+    return np.fromiter(values, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -53,19 +59,36 @@ class MemorySnapshot:
     def groups(self) -> list[str]:
         return sorted({*self.statuses, *self.details})
 
-    def summaries(self) -> list[GroupSummary]:
-        return [
-            GroupSummary(
-                group=name,
-                status=group.status,
-                complete=group.complete,
-                partition_count=group.partition_count,
-                totallag=group.totallag,
-                maxlag=group.maxlag.current_lag if group.maxlag else 0,
-                last_commit=max((p.end.timestamp for p in group.partitions if p.end), default=0),
+    def group_table(self) -> GroupTable:
+        groups = [group for _, group in sorted(self.statuses.items())]
+        last = [max((p.end.timestamp for p in group.partitions if p.end), default=0) for group in groups]
+        return GroupTable(
+            names=sorted(self.statuses),
+            status=np.array([group.status for group in groups], dtype=np.int8),
+            complete=np.array([group.complete for group in groups], dtype=np.float32),
+            partition_count=_ints(group.partition_count for group in groups),
+            totallag=_ints(group.totallag for group in groups),
+            maxlag=_ints(group.maxlag.current_lag if group.maxlag else 0 for group in groups),
+            last_commit=_ints(last),
+        )
+
+    def window_table(self) -> WindowTable:
+        names = sorted(self.statuses)
+        # topic: its index, in the order in which they are met
+        topics: dict[str, int] = {}
+        rows = [
+            (
+                index,
+                topics.setdefault(part.topic, len(topics)),
+                part.partition,
+                part.status,
+                part.current_lag,
+                part.end.offset if part.end else -1,
             )
-            for name, group in sorted(self.statuses.items())
+            for index, name in enumerate(names)
+            for part in self.statuses[name].partitions
         ]
+        return WindowTable(names, list(topics), *np.array(rows, dtype=np.int64).reshape(len(rows), 6).T)
 
     def group(self, group: str) -> GroupStatus | None:
         return self.statuses.get(group)

@@ -20,9 +20,10 @@ from warren.common.status import Status
 from warren.config import Settings
 from warren.httpserver import metrics
 from warren.httpserver.app import App
-from warren.httpserver.columns import Columns, GatheredColumns, columns_of
+from warren.httpserver.columns import windows_of
 from warren.httpserver.metrics import WindowLabels, accepts_gzip, render
 from warren.snapshot.model import Entry, PartitionStatus, TopicPartitionHead
+from warren.snapshot.tables import WindowTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -261,16 +262,16 @@ def test_large_numbers_are_exact() -> None:
 class ColumnSnapshot(MemorySnapshot):
     """A snapshot that has its windows as columns."""
 
-    own: Columns | None = None
+    own: WindowTable | None = None
 
-    def columns(self) -> Columns:
+    def window_table(self) -> WindowTable:
         assert self.own is not None
         return self.own
 
 
 def test_a_snapshots_own_columns_are_used() -> None:
     whole = np.array([0, 1])
-    own = GatheredColumns(
+    own = WindowTable(
         groups=["a", "b"],
         topics=["t"],
         group=whole,
@@ -299,7 +300,7 @@ def test_a_snapshots_own_columns_are_used() -> None:
     ids=["values", "group", "topic", "partition", "groups"],
 )
 def test_labels_kept_from_an_earlier_snapshot_are_those_of_the_later_one(changes: dict[str, Any]) -> None:
-    own = GatheredColumns(
+    own = WindowTable(
         groups=["a", "b"],
         topics=["t"],
         group=np.array([0, 1]),
@@ -319,7 +320,7 @@ def test_labels_kept_from_an_earlier_snapshot_are_those_of_the_later_one(changes
 
 def test_partitions_that_columns_leave_out_are_filled_in() -> None:
     """As Burrow has them: a lag of 0 for each partition of a topic that the group reads."""
-    own = GatheredColumns(
+    own = WindowTable(
         groups=["a", "b"],
         topics=["t", "u"],
         group=np.array([0, 0, 1]),
@@ -345,8 +346,8 @@ def test_partitions_that_columns_leave_out_are_filled_in() -> None:
     }
 
 
-def test_gathered_columns_say_what_the_groups_say() -> None:
-    columns = columns_of(usual_snapshot())
+def test_no_partition_of_a_group_is_left_out() -> None:
+    columns = windows_of(usual_snapshot())
     rows = [
         (columns.groups[group], columns.topics[topic], number)
         for group, topic, number in zip(columns.group, columns.topic, columns.partition, strict=True)

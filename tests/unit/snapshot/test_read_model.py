@@ -46,7 +46,8 @@ def pipeline() -> Pipeline:
 
 
 def lags(view: ClusterView) -> dict[str, int]:
-    return {each.group: each.totallag for each in view.summaries()}
+    table = view.group_table()
+    return dict(zip(table.names, table.totallag.tolist(), strict=True))
 
 
 def test_a_view_answers_everything_from_one_trigger(pipeline: Pipeline) -> None:
@@ -93,7 +94,7 @@ def test_a_group_that_falls_silent_stops_as_time_passes(pipeline: Pipeline) -> N
     slow = quiet.group("slow")
     assert slow is not None
     assert (slow.status, slow.partitions[0].status) == (Status.ERR, Status.STOP)
-    assert quiet.summaries()[1].status == Status.ERR
+    assert quiet.group_table().status.tolist() == [Status.OK, Status.ERR]
 
 
 def test_a_partition_that_is_not_ok_says_which_rule_decided_and_why(pipeline: Pipeline) -> None:
@@ -132,7 +133,7 @@ def test_the_reason_of_a_view_stays_that_of_its_moment(pipeline: Pipeline) -> No
 
 def test_a_view_that_was_given_away_never_changes(pipeline: Pipeline) -> None:
     before = pipeline.trigger(look(HEADS))
-    then = (before.group("slow"), before.detail("slow"), before.topic("orders"), before.summaries())
+    then = (before.group("slow"), before.detail("slow"), before.topic("orders"), lags(before))
     pipeline.trigger(
         look(HEADS | {("orders", 0): 500, ("new", 0): 1}, NOW + 1_000),
         records(
@@ -142,7 +143,7 @@ def test_a_view_that_was_given_away_never_changes(pipeline: Pipeline) -> None:
         now_ms=NOW + 1_000,
     )
     pipeline.trigger(look({("clicks", 0): 10}, NOW + 2_000), now_ms=NOW + 2_000)
-    assert (before.group("slow"), before.detail("slow"), before.topic("orders"), before.summaries()) == then
+    assert (before.group("slow"), before.detail("slow"), before.topic("orders"), lags(before)) == then
 
 
 def test_a_restart_has_the_whole_snapshot_before_the_first_new_commit(pipeline: Pipeline) -> None:
@@ -251,7 +252,7 @@ def test_columns_are_sorted_as_the_names_are(pipeline: Pipeline) -> None:
     view = pipeline.trigger(
         look(HEADS), records([commit("fast", "orders", 1, 1), commit("a", "orders", 0, 1)], 10)
     )
-    columns = view.columns()
+    columns = view.window_table()
     rows = zip(columns.group, columns.topic, columns.partition, columns.offset, strict=True)
     assert [(columns.groups[g], columns.topics[t], int(p), int(o)) for g, t, p, o in rows] == [
         ("a", "orders", 0, 1),

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from warren.httpserver.state import Answers
 from warren.httpserver.v4.parameters import version
-from warren.snapshot.group_table import GroupTable, group_table
 from warren.snapshot.model import ClusterSnapshot
+from warren.snapshot.tables import GroupTable
 
 # removed groups that are remembered per cluster; who asks for changes from before them is told all groups
 MAX_REMOVED: Final = 10_000
@@ -56,7 +56,7 @@ class History:
 
     @classmethod
     def begun(cls, snapshot: ClusterSnapshot) -> History:
-        table = group_table(snapshot)
+        table = snapshot.group_table()
         place = version(snapshot.number)
         changed = np.full(len(table.names), place, dtype=np.int64)
         unseen = np.zeros(len(table.names), dtype=np.int64)
@@ -68,7 +68,7 @@ class History:
         place = max(version(snapshot.number), self.place + (snapshot.number == self.snapshot.number))
         if place < self.place or snapshot.number < self.snapshot.number:
             return History.begun(snapshot)
-        table = group_table(snapshot)
+        table = snapshot.group_table()
         # per new row: its row in the old table, -1 where the group is new
         before = _rows_before(self.table, table)
         old, known = np.maximum(before, 0), before >= 0

@@ -40,8 +40,8 @@ from warren.httpserver.v4.parameters import (
     read_version,
     values,
 )
-from warren.snapshot.group_table import GroupTable
 from warren.snapshot.model import ClusterSnapshot, PartitionDetail, PartitionStatus
+from warren.snapshot.tables import GroupTable
 
 # streams of events that may be open at once; each is a socket and a task that somebody left behind
 MAX_STREAMS: Final = 500

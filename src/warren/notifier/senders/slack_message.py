@@ -132,7 +132,7 @@ def _line(partition: PartitionStatus) -> str:
 
 
 def _reason(partition: PartitionStatus) -> str:
-    return f"\n_{_marked_off(_cut(partition.because, _MOST_REASON))}_" if partition.because else ""
+    return f"\n_{_escape_markup(_cut(partition.because, _MOST_REASON))}_" if partition.because else ""
 
 
 def _lasted(message: Message) -> str:

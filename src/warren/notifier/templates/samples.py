@@ -154,5 +154,5 @@ def _partition(each: _SamplePartition, now_ms: int) -> PartitionStatus:
         head=head,
         tail=0,
         rule=rule,
-        because=because and because.format(start=start_lag, lag=place.lag),
+        because=because and because.format(start=start_lag, lag=each.lag),
     )

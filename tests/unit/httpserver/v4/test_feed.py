@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,19 @@ from warren.common.status import Status
 from warren.httpserver.v4 import feed as feeds
 from warren.httpserver.v4.feed import DeliveryResult, Feed, History
 from warren.httpserver.v4.parameters import cursor, read_version, version
-from warren.snapshot.model import GroupSummary
+from warren.snapshot.tables import GroupTable
+
+
+class Line(NamedTuple):
+    """One row of a table of groups."""
+
+    group: str
+    status: Status
+    complete: float
+    partition_count: int
+    totallag: int
+    maxlag: int
+    last_commit: int
 
 
 @dataclass(frozen=True)
@@ -22,20 +36,21 @@ class Lines:
     """A snapshot that has nothing but one line per group."""
 
     number: int
-    lines: tuple[GroupSummary, ...] = ()
+    lines: tuple[Line, ...] = ()
     taken_at_ms: int = 0
     as_of_ms: int = 0
     name: str = "local"
 
-    def summaries(self) -> list[GroupSummary]:
-        return list(self.lines)
+    def group_table(self) -> GroupTable:
+        names, *columns = zip(*self.lines, strict=True) if self.lines else [()] * 7
+        return GroupTable(names, *map(np.array, columns))
 
 
-def line(group: str, status: Status = Status.OK, lag: int = 0) -> GroupSummary:
-    return GroupSummary(group, status, 1.0, 1, lag, lag, 0)
+def line(group: str, status: Status = Status.OK, lag: int = 0) -> Line:
+    return Line(group, status, 1.0, 1, lag, lag, 0)
 
 
-def snapshot(number: int, *lines: GroupSummary, at: int = 0) -> Lines:
+def snapshot(number: int, *lines: Line, at: int = 0) -> Lines:
     return Lines(number, tuple(sorted(lines, key=lambda each: each.group)), at or number * 1000)
 
 
