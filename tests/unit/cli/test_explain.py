@@ -19,9 +19,9 @@ from warren.cli.main import app
 from warren.errors import WarrenError
 from warren.evaluator.captures import CaptureError
 
-DATA: Final = Path(__file__).parents[2] / "data" / "windows"
-CAPTURED: Final = DATA / "captured.jsonl"
-SLOW: Final = DATA / "answers" / "consumer_slow.json"
+DATA: Final = Path(__file__).parents[2] / "data"
+CAPTURED: Final = DATA / "windows" / "captured.jsonl"
+SLOW: Final = DATA / "burrow_api" / "captures" / "consumer_slow.json"
 LINE: Final = (
     '{"id": "a", "window": [{"offset": 5, "timestamp": 0, "lag": 2}], "broker_ring": [7], "now_ms": 9000}'
 )

@@ -16,17 +16,32 @@ from warren.common.sentinels import UNKNOWN
 from warren.evaluator.captures import CaptureError, Defaults, cases
 from warren.evaluator.cases import explain
 
-DATA: Final = Path(__file__).parents[2] / "data" / "windows"
-CAPTURED: Final = [json.loads(line) for line in (DATA / "captured.jsonl").read_text().splitlines()]
-ANSWERS: Final = sorted(path.stem.removesuffix("_lag") for path in (DATA / "answers").glob("*_lag.json"))
+DATA: Final = Path(__file__).parents[2] / "data"
+CAPTURED: Final = [
+    json.loads(line) for line in (DATA / "windows" / "captured.jsonl").read_text().splitlines()
+]
+ANSWERS: Final = DATA / "burrow_api" / "captures"
+# groups of which Burrow was asked for the windows and right after that for the verdicts
+JUDGED: Final = (
+    "burrow-local",
+    "dead",
+    "fresh-one",
+    "fresh",
+    "rewinder",
+    "slow",
+    "stuck",
+    "two-topics",
+    "unicode",
+    "young",
+)
 LATER: Final = Defaults(now_ms=1_900_000_000_000)
 
 
 def answer(name: str) -> Any:
-    return json.loads((DATA / "answers" / f"{name}.json").read_text())
+    return json.loads((ANSWERS / f"{name}.json").read_text())
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize("name", [f"consumer_{group}" for group in JUDGED])
 def test_an_answer_is_explained_as_burrow_judged_it(name: str) -> None:
     """The detail of a group, and the verdict that Burrow gave on it a few milliseconds later."""
     judged = answer(f"{name}_lag")["body"]["status"]
