@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final
@@ -14,8 +13,8 @@ from warren.bench import machine
 from warren.bench.figures import Better, Figure, Report, percentiles
 from warren.bench.line import BenchError, Child
 from warren.bench.process_tree import Sampler
-from warren.bench.steady import SUBJECT, SteadyPlan, caught_up, observed, wait
-from warren.bench.workload import CLUSTER, DEFAULT_SIZES, INTERVALS, Sizes, Tell, fill, site, writer
+from warren.bench.steady import SteadyPlan, observed, running
+from warren.bench.workload import CLUSTER, Tell, site
 from warren.demo.commit_records import Workload
 
 FIRST_SCRAPE_S: Final = 0.3
@@ -38,47 +37,24 @@ _LOOKS_S: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class ApiPlan:
+class ApiPlan(SteadyPlan):
     """A pipeline at work, and who asks it."""
 
-    sizes: Sizes = DEFAULT_SIZES
-    rate: float = 2_000
-    warm_up_s: float = 20.0
     # for one group and for all: as many requests as it answers; and then in turns at the target's rate and quiet
     seconds: float = 30.0
     scrapes: int = 10
     connections: int = 8
-    entries: int = INTERVALS
-
-    @property
-    def steady(self) -> SteadyPlan:
-        return SteadyPlan(self.sizes, self.rate, self.warm_up_s, self.seconds, self.entries)
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self) | {"sizes": self.sizes.to_dict()}
 
 
 def api(plan: ApiPlan, tell: Tell) -> Report:
     """Scrapes, lag pages by the thousand, and the triggers meanwhile."""
     began, facts = datetime.now(UTC), machine.facts()
-    with site(tell) as where:
-        directory = where.warren_directory()
-        task = {"directory": str(directory)}
-        with writer(where, plan.sizes, round(plan.sizes.windows / plan.rate * 1000)) as writing:
-            fill(writing, plan.steady.filling, tell)
-            with Child(SUBJECT, task, where.directory) as subject, Sampler(subject.pid, _SAMPLE_S) as sampler:
-                url = subject.hear("started")["urls"][0]
-                caught_up(subject, plan.steady, tell)
-                writing.ask("run", rate=plan.rate)
-                wait("warm up", plan.warm_up_s, tell)
-                with Child(_CLIENT, {"url": url, "nice": 0}, where.directory) as client:
-                    scrapes = {form: _scraped(plan, subject, client, form, tell) for form in _FORMS}
-                # the many clients of a real server are on other machines: these take what the processors have left
-                with Child(_CLIENT, {"url": url, "nice": _LAST}, where.directory) as clients:
-                    loads = _loaded(plan, subject, clients, sampler, tell)
-                writing.ask("stop")
-                writing.hear("ran")
-        shutil.rmtree(directory, ignore_errors=True)
+    with site(tell) as where, running(plan, where, tell, _SAMPLE_S) as warren:
+        with Child(_CLIENT, {"url": warren.url, "nice": 0}, where.directory) as client:
+            scrapes = {form: _scraped(plan, warren.subject, client, form, tell) for form in _FORMS}
+        # the many clients of a real server are on other machines: these take what the processors have left
+        with Child(_CLIENT, {"url": warren.url, "nice": _LAST}, where.directory) as clients:
+            loads = _loaded(plan, warren.subject, clients, warren.sampler, tell)
     detail = {"scrapes": scrapes, **loads}
     return Report("api", began, plan.to_dict(), figures(detail), facts, detail)
 

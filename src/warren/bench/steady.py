@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -97,28 +99,49 @@ def _figures(found: dict[str, Any]) -> list[Figure]:
     ]
 
 
-def measured(plan: SteadyPlan, where: Site, tell: Tell) -> dict[str, Any]:
-    """Fill the windows, start Warren, let commits flow, and look."""
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A Warren whose windows are full, while commits come at a steady rate."""
+
+    subject: Child
+    sampler: Sampler
+    url: str
+    checkpoint: Path
+    # how long it took to write the first commits, and from the process' start to the snapshot that shows them
+    written_s: float
+    first_snapshot_s: float
+
+
+@contextmanager
+def running(plan: SteadyPlan, where: Site, tell: Tell, sample_s: float) -> Iterator[Running]:
+    """Fill the windows, start Warren, let commits flow, and warm up; at the end everything stops."""
     directory = where.warren_directory()
     with writer(where, plan.sizes, round(plan.sizes.windows / plan.rate * 1000)) as writing:
         written_s = fill(writing, plan.filling, tell)
         with (
             Child(SUBJECT, {"directory": str(directory)}, where.directory) as subject,
-            Sampler(subject.pid, _SAMPLE_S) as sampler,
+            Sampler(subject.pid, sample_s) as sampler,
         ):
-            filled_s = caught_up(subject, plan, tell)
+            url = subject.hear("started")["urls"][0]
+            filled_s = _caught_up(subject, plan, tell)
             writing.ask("run", rate=plan.rate)
             wait("warm up", plan.warm_up_s, tell)
-            found = observed(subject, sampler, "measure", plan.seconds, tell)
-            found["memory"]["peak_since_start"] = peak(sampler.between(0, time.time()))
-            found["checkpoint"] = size_of(directory / "checkpoint")
+            yield Running(subject, sampler, url, directory / "checkpoint", written_s, filled_s)
             writing.ask("stop")
             writing.hear("ran")
     shutil.rmtree(directory, ignore_errors=True)
-    return found | {"written_s": written_s, "first_snapshot_s": filled_s}
 
 
-def caught_up(subject: Child, plan: SteadyPlan, tell: Tell) -> float:
+def measured(plan: SteadyPlan, where: Site, tell: Tell) -> dict[str, Any]:
+    """What a Warren at work costs, and how late it is."""
+    with running(plan, where, tell, _SAMPLE_S) as warren:
+        found = observed(warren.subject, warren.sampler, "measure", plan.seconds, tell)
+        found["memory"]["peak_since_start"] = peak(warren.sampler.between(0, time.time()))
+        found["checkpoint"] = size_of(warren.checkpoint)
+    return found | {"written_s": warren.written_s, "first_snapshot_s": warren.first_snapshot_s}
+
+
+def _caught_up(subject: Child, plan: SteadyPlan, tell: Tell) -> float:
     """Wait until all windows are there; the answer is seconds since the process was started."""
     tell("first snapshot", 0, None)
     subject.ask("complete", windows=plan.sizes.windows, records=plan.filling)

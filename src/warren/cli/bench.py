@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Final
@@ -40,6 +41,8 @@ Results = Annotated[Path, typer.Option(metavar="DIR", help="Where the JSON goes.
 AsJson = Annotated[bool, typer.Option("--json", help="Print the JSON instead of the table.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Small sizes: proves that it works, measures little.")]
 Check = Annotated[bool, typer.Option("--check", help="Exit with 1 when a target is missed.")]
+
+Bench = Callable[[Tell], Report]
 
 _RESULTS: Final = Path("bench-results")
 
@@ -94,7 +97,7 @@ def replay_command(
     [cyan]warren bench replay --commits 400000 --groups 200 --runs 1[/cyan]   a small one
     """
     plan = ReplayPlan(Sizes(groups, partitions, offsets_partitions), commits, runs, min_distance)
-    _present([lambda tell: replay(plan, tell)], results, as_json=as_json, check=check)
+    _present([partial(replay, plan)], results, as_json=as_json, check=check)
 
 
 @app.command("steady")
@@ -121,7 +124,7 @@ def steady_command(
     """
     sizes = Sizes(groups, partitions, offsets_partitions)
     plan = SteadyPlan(sizes, rate, warm_up, seconds, entries)
-    _present([lambda tell: steady(plan, tell)], results, as_json=as_json, check=check)
+    _present([partial(steady, plan)], results, as_json=as_json, check=check)
 
 
 @app.command("scale")
@@ -156,7 +159,7 @@ def scale_command(
     """
     chosen = levels(windows or [level.windows for level in LEVELS], rate)
     plan = ScalePlan(chosen, partitions, offsets_partitions, warm_up, seconds, entries)
-    _present([lambda tell: scale(plan, tell)], results, as_json=as_json, check=check)
+    _present([partial(scale, plan)], results, as_json=as_json, check=check)
 
 
 @app.command("api")
@@ -188,8 +191,8 @@ def api_command(
     [cyan]warren bench api --groups 200 --seconds 10 --warm-up 5[/cyan]   a small one
     """
     sizes = Sizes(groups, partitions, offsets_partitions)
-    plan = ApiPlan(sizes, rate, warm_up, seconds, scrapes, connections, entries)
-    _present([lambda tell: api(plan, tell)], results, as_json=as_json, check=check)
+    plan = ApiPlan(sizes, rate, warm_up, seconds, entries, scrapes, connections)
+    _present([partial(api, plan)], results, as_json=as_json, check=check)
 
 
 @app.command("all")
@@ -198,11 +201,11 @@ def all_command(
 ) -> None:
     """All of them, one after the other, as `warren bench` alone does; about a quarter of an hour."""
     plans = _QUICK if quick else _FULL
-    benches: list[Callable[[Tell], Report]] = [
-        lambda tell: replay(plans.replay, tell),
-        lambda tell: steady(plans.steady, tell),
-        lambda tell: scale(plans.scale, tell),
-        lambda tell: api(plans.api, tell),
+    benches: list[Bench] = [
+        partial(replay, plans.replay),
+        partial(steady, plans.steady),
+        partial(scale, plans.scale),
+        partial(api, plans.api),
     ]
     _present(benches, results, as_json=as_json, check=check)
 
@@ -233,7 +236,7 @@ def bench(
         all_command(quick=quick, results=results, as_json=as_json, check=check)
 
 
-def _present(benches: list[Callable[[Tell], Report]], results: Path, *, as_json: bool, check: bool) -> None:
+def _present(benches: list[Bench], results: Path, *, as_json: bool, check: bool) -> None:
     """Run them one after the other, show what each found, and leave it in files."""
     # a service manager's stop is the same as a person's Ctrl-C, which a shell may have told us to ignore
     for number in (signal.SIGINT, signal.SIGTERM):
