@@ -117,9 +117,14 @@ def configure(settings: Logging, *, stream: TextIO | None = None) -> None:
 
 def set_level(name: str) -> None:
     """Changes the level from the next line on; UnknownLevelError for a name that Burrow does not take."""
+    logging.getLogger().setLevel(level_named(name))
+
+
+def level_named(name: str) -> int:
+    """The level that a client may set by this name; UnknownLevelError when there is none."""
     if name.lower() not in CHANGEABLE:
         raise UnknownLevelError(f'There is no log level "{name}"; use one of {", ".join(sorted(CHANGEABLE))}')
-    logging.getLogger().setLevel(LEVELS[name.lower()])
+    return LEVELS[name.lower()]
 
 
 def get_level() -> str:

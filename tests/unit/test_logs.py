@@ -10,14 +10,14 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import structlog
 from pydantic import SecretStr
 
 from warren import logs
-from warren.config.sections import Logging
+from warren.config.sections import LevelName, Logging
 from warren.logs import RotatingFile, UnknownLevelError, configure, get_level, redirect_output, set_level
 
 NOW = datetime(2026, 11, 15, 8, 30, tzinfo=UTC)
@@ -120,6 +120,10 @@ def test_levels_that_burrow_refuses(name: str) -> None:
     ):
         set_level(name)
     assert get_level() == "info"
+
+
+def test_every_level_of_the_configuration_is_known() -> None:
+    assert set(logs.LEVELS) == set(get_args(LevelName))
 
 
 def test_panic_is_a_level_of_the_configuration() -> None:

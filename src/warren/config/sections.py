@@ -50,13 +50,17 @@ class General(Section):
     )
 
 
+# what `warren.logs` makes of them is there
+LevelName = Literal["trace", "debug", "info", "warn", "warning", "error", "panic", "fatal"]
+
+
 class Logging(Section):
     """[logging]: where the log goes and how much of it."""
 
     filename: str = Field(default="", description="log file, rotated; empty: standard output")
-    level: Annotated[
-        Literal["trace", "debug", "info", "warn", "warning", "error", "panic", "fatal"], Lower
-    ] = Field(default="info", description="least severe level that is written")
+    level: Annotated[LevelName, Lower] = Field(
+        default="info", description="least severe level that is written"
+    )
     maxsize: Positive = Field(default=100, description="size in MB at which the file is rotated")
     maxbackups: Natural = Field(default=10, description="rotated files that are kept; 0: all")
     maxage: Natural = Field(default=30, description="days that rotated files are kept; 0: for ever")

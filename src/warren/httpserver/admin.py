@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from warren.httpserver import gojson
 from warren.httpserver.envelope import Envelope
 from warren.httpserver.reply import Reply, text
 from warren.httpserver.router import Handler, Request
 from warren.httpserver.state import Answers, LogLevel
-
-# what a client may ask for: the level that it sets
-LEVELS: Final = {
-    "trace": "debug",
-    "debug": "debug",
-    "info": "info",
-    "warn": "warn",
-    "warning": "warn",
-    "error": "error",
-    "fatal": "fatal",
-}
+from warren.logs import UnknownLevelError
 
 
 class AdminPages:
@@ -46,18 +35,17 @@ class AdminPages:
         return text("READY") if self._answers.ready() else text("STARTING", 503)
 
     def level(self, request: Request) -> Reply:
-        level = self._log_level.get_level()
-        return self._envelope.answer(request, "log level returned", {"level": LEVELS.get(level, level)})
+        return self._envelope.answer(request, "log level returned", {"level": self._log_level.get_level()})
 
     def set_level(self, request: Request) -> Reply:
         try:
             asked = _level_asked(request.body)
         except gojson.DecodeError:
             return self._envelope.error(request, 400, "could not decode message body")
-        level = LEVELS.get(asked.lower())
-        if level is None:
+        try:
+            self._log_level.set_level(asked)
+        except UnknownLevelError:
             return self._envelope.error(request, 404, "unknown log level")
-        self._log_level.set_level(level)
         return self._envelope.answer(request, "set log level")
 
 

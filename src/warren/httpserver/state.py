@@ -109,4 +109,5 @@ class LogLevel(Protocol):
     def get_level(self) -> str:
         """One of debug, info, warn, error, fatal."""
 
-    def set_level(self, level: str) -> None: ...
+    def set_level(self, level: str) -> None:
+        """By any name that Burrow takes; `warren.logs.UnknownLevelError` for others."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warren.common.status import Status
+from warren.logs import NAMES, level_named
 from warren.snapshot.model import (
     ClusterSnapshot,
     GroupStatus,
@@ -175,7 +176,7 @@ class MemoryLogLevel:
         return self.level
 
     def set_level(self, level: str) -> None:
-        self.level = level
+        self.level = NAMES[level_named(level)]
 
 
 def group_status(cluster: str, group: str, *partitions: PartitionStatus) -> GroupStatus:
