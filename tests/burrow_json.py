@@ -15,30 +15,25 @@ def group_of(said: Mapping[str, Any]) -> GroupStatus:
         group=said["group"],
         status=Status[said["status"]],
         complete=said["complete"],
-        partitions=tuple(_partition(each) for each in said["partitions"]),
+        partitions=tuple(partition_of(each) for each in said["partitions"]),
         partition_count=said["partition_count"],
-        maxlag=None if said["maxlag"] is None else _partition(said["maxlag"]),
+        maxlag=None if said["maxlag"] is None else partition_of(said["maxlag"]),
         totallag=said["totallag"],
     )
 
 
-def _partition(said: Mapping[str, Any]) -> PartitionStatus:
-    return PartitionStatus(
-        topic=said["topic"],
-        partition=said["partition"],
-        owner=said["owner"],
-        client_id=said["client_id"],
-        status=Status[said["status"]],
-        start=_entry(said["start"]),
-        end=_entry(said["end"]),
-        current_lag=said["current_lag"],
-        complete=said["complete"],
-        head=None,
-        tail=None,
-    )
+def partition_of(said: Mapping[str, Any]) -> PartitionStatus:
+    ours = {
+        "status": Status[said["status"]],
+        "start": entry_of(said["start"]),
+        "end": entry_of(said["end"]),
+        "head": None,
+        "tail": None,
+    }
+    return PartitionStatus(**{**said, **ours})
 
 
-def _entry(said: Mapping[str, Any] | None) -> Entry | None:
+def entry_of(said: Mapping[str, Any] | None) -> Entry | None:
     if said is None:
         return None
     return Entry(said["offset"], said["timestamp"], said["observedAt"], said["lag"])

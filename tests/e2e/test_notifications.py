@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
+from tests.configurations import watching
 from tests.e2e.faults import Faults
 from tests.e2e.instance import Instance
 from tests.e2e.listening import HTTP_TEMPLATE, Heard, Listening
@@ -28,23 +29,7 @@ Streams = dict[tuple[str, str], list[Heard]]
 
 def configuration(broker: Broker) -> str:
     """As the demo's with shorter windows, without notifiers and listeners."""
-    return f"""
-[general]
-pidfile = ""
-[storage.default]
-intervals = 6
-group-allowlist = '^{PREFIX}'
-[evaluator.default]
-class-name = "caching"
-[cluster.demo]
-servers = ["{broker.bootstrap_servers}"]
-topic-refresh = 5
-offset-refresh = 1
-[consumer.demo]
-class-name = "kafka"
-cluster = "demo"
-servers = ["{broker.bootstrap_servers}"]
-"""
+    return watching(broker.bootstrap_servers, PREFIX, intervals=6)
 
 
 def eventually(condition: Callable[[], bool]) -> bool:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Final, get_args
 
 from pydantic import SecretStr
@@ -13,7 +14,7 @@ from warren.config.settings import NAMED, PLAIN
 from warren.config.tree import fields
 
 # where the tables begin and end in the page
-BEGIN: Final = "<!-- tables: python -m warren.config.reference -->"
+BEGIN: Final = "<!-- tables: python -m warren.config.reference docs/configuration.md -->"
 END: Final = "<!-- end of tables -->"
 
 
@@ -114,4 +115,5 @@ def _is_secret(annotation: object) -> bool:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(reference() + "\n")
+    page = Path(sys.argv[1])
+    page.write_text(page_with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.configurations import watching
 from tests.e2e.faults import Faults
 from tests.e2e.instance import Instance
 from tests.processes import eventually as eventually_true
@@ -35,25 +36,11 @@ class Heard:
 
 def configuration(broker: Broker, zookeeper: str, receiver: HttpReceiver) -> str:
     return f"""
-[general]
-pidfile = ""
+{watching(broker.bootstrap_servers, PREFIX, intervals=10)}
 [zookeeper]
 servers = ["{zookeeper}"]
 timeout = {SESSION_S}
 root-path = "/two"
-[storage.default]
-intervals = 10
-group-allowlist = '^{PREFIX}'
-[evaluator.default]
-class-name = "caching"
-[cluster.demo]
-servers = ["{broker.bootstrap_servers}"]
-topic-refresh = 5
-offset-refresh = 1
-[consumer.demo]
-class-name = "kafka"
-cluster = "demo"
-servers = ["{broker.bootstrap_servers}"]
 [notifier.hook]
 class-name = "http"
 interval = {INTERVAL_S}

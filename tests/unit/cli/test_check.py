@@ -5,20 +5,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.configurations import SMALLEST
 from typer.testing import CliRunner
 
 from warren.cli.main import app
 
 RUNNER = CliRunner()
 
-GOOD = """\
-[cluster.local]
-servers = ["localhost:9092"]
-[consumer.local]
-class-name = "kafka"
-cluster = "local"
-servers = ["localhost:9092"]
-"""
+GOOD = SMALLEST
 
 
 class Broken(NamedTuple):

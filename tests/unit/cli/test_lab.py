@@ -46,7 +46,7 @@ def test_figures_alone_go_to_standard_output(capsys: pytest.CaptureFixture[str])
     [
         (["--only", "nonesuch"], "no class matches nonesuch; there are"),
         (["--plot", "lab.gif"], "lab.gif would be no SVG: give a name that ends in .svg"),
-        ([*FEW, "--json", "/nonexistent/lab.json"], "cannot write /nonexistent/lab.json"),
+        ([*FEW, "--json", "/dev/null/lab.json"], "cannot write /dev/null/lab.json"),
     ],
     ids=["no such class", "no such picture", "no such directory"],
 )

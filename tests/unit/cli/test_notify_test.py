@@ -9,22 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.configurations import SMALLEST
 from tests.receivers.http import HttpReceiver, Reply
 from tests.receivers.mail import MailReceiver
 from tests.receivers.slack import SlackReceiver
 
 from warren.cli.main import main
 
-GOOD = """\
-[cluster.local]
-servers = ["localhost:9092"]
-[consumer.local]
-class-name = "kafka"
-cluster = "local"
-servers = ["localhost:9092"]
-[httpserver.default]
-address = ":8000"
-"""
+GOOD = SMALLEST + '[httpserver.default]\naddress = ":8000"\n'
 
 
 class Ended(NamedTuple):

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.configurations import SMALLEST
+
 from warren.config import load
 from warren.config.limitations import limitations
 
-TEXT = """
-[cluster.local]
-servers = ["localhost:9092"]
-
-[consumer.local]
-class-name = "kafka"
-cluster = "local"
-servers = ["localhost:9092"]
-
+TEXT = f"""
+{SMALLEST}
 [consumer.old]
 class-name = "kafka_zk"
 cluster = "local"

@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "configuration.md"
 
 def test_the_page_has_the_tables_of_the_types() -> None:
     page = PAGE.read_text()
-    assert page == page_with_tables(page), "make the tables anew: python -m warren.config.reference"
+    assert page == page_with_tables(page), "run python -m warren.config.reference docs/configuration.md"
 
 
 def test_every_key_has_a_meaning_in_words() -> None:

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote
 
+import msgspec
+from tests import burrow_json
+from tests.burrow_json import entry_of
 from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel, MemorySnapshot
 
 from warren.common.status import Status
 from warren.config import Settings, load
-from warren.snapshot.model import Entry, GroupStatus, PartitionDetail, PartitionStatus, TopicPartitionHead
+from warren.snapshot.model import GroupStatus, PartitionDetail, PartitionStatus, TopicPartitionHead
 
 DATA: Final = Path(__file__).parents[2] / "data" / "burrow_api"
 # the machine that Burrow ran on
@@ -141,41 +144,25 @@ def _snapshot_for(capture: Capture) -> MemorySnapshot:
 
 
 def group_of(shown: dict[str, Any], hidden: list[PartitionStatus] | None = None) -> GroupStatus:
-    """A verdict from Burrow's JSON, its share at double precision again."""
-    count = shown["partition_count"]
-    return GroupStatus(
-        cluster=shown["cluster"],
-        group=shown["group"],
-        status=Status[shown["status"]],
-        complete=round(shown["complete"] * count) / count,
-        partitions=(*map(_partition, shown["partitions"]), *(hidden or ())),
-        partition_count=count,
-        maxlag=_partition(shown["maxlag"]) if shown["maxlag"] else None,
-        totallag=shown["totallag"],
+    """A verdict from Burrow's JSON, its shares at double precision again."""
+    group, count = burrow_json.group_of(shown), shown["partition_count"]
+    return msgspec.structs.replace(
+        group,
+        complete=round(group.complete * count) / count,
+        partitions=(*map(_in_tenths, group.partitions), *(hidden or ())),
+        maxlag=None if group.maxlag is None else _in_tenths(group.maxlag),
     )
 
 
-def _partition(shown: dict[str, Any]) -> PartitionStatus:
-    return PartitionStatus(
-        topic=shown["topic"],
-        partition=shown["partition"],
-        owner=shown["owner"],
-        client_id=shown["client_id"],
-        status=Status[shown["status"]],
-        start=_entry(shown["start"]),
-        end=_entry(shown["end"]),
-        current_lag=shown["current_lag"],
-        complete=round(shown["complete"] * 10) / 10,
-        head=None,
-        tail=None,
-    )
+def _in_tenths(part: PartitionStatus) -> PartitionStatus:
+    return msgspec.structs.replace(part, complete=round(part.complete * 10) / 10)
 
 
 def _details(topics: dict[str, Any]) -> dict[str, tuple[PartitionDetail, ...]]:
     return {
         topic: tuple(
             PartitionDetail(
-                offsets=tuple(map(_entry, window["offsets"])),
+                offsets=tuple(map(entry_of, window["offsets"])),
                 owner=window["owner"],
                 client_id=window["client_id"],
                 current_lag=window["current-lag"],
@@ -186,12 +173,6 @@ def _details(topics: dict[str, Any]) -> dict[str, tuple[PartitionDetail, ...]]:
         )
         for topic, windows in topics.items()
     }
-
-
-def _entry(shown: dict[str, Any] | None) -> Entry | None:
-    if shown is None:
-        return None
-    return Entry(shown["offset"], shown["timestamp"], shown["observedAt"], shown["lag"])
 
 
 def _heads(offsets: list[int]) -> tuple[TopicPartitionHead, ...]:
