@@ -31,6 +31,8 @@ def spark_home() -> Path:
     if not home.exists():
         home.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(dir=home.parent, prefix="spark-home-"))
+        # who installs and who runs Warren may be two users
+        draft.chmod(0o755)
         for part in _PARTS:
             (draft / part).symlink_to(installed / part)
         try:

@@ -23,6 +23,10 @@ def test_the_home_has_spark_and_no_zips() -> None:
     assert runtime.spark_home() == home
 
 
+def test_a_home_that_root_has_made_can_be_used_by_others() -> None:
+    assert runtime.spark_home().stat().st_mode & 0o055 == 0o055
+
+
 def test_two_processes_may_make_the_home_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     home = runtime.spark_home()
     # as if it had not been there when this one looked
