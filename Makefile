@@ -1,7 +1,7 @@
 # Every target does its own set-up; a second run starts at once. ARGS="..." is passed on to the command.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit test-integration test-e2e test-telegraf lint format bench lock clean
+.PHONY: help demo test test-unit test-integration test-e2e test-telegraf lint format bench package lock clean
 
 BIN := .venv/bin
 
@@ -48,6 +48,10 @@ format: ## put the code into ruff's form
 bench: ## the benchmarks: a table, and JSON in bench-results/
 	@tools/setup run
 	@$(BIN)/warren bench $(ARGS)
+
+package: ## the wheel, the source archive and what an image is made of, in dist/
+	@tools/setup lint
+	@tools/package $(ARGS)
 
 lock: ## pin the newest allowed dependencies in requirements.lock (needs the network, takes minutes)
 	@tools/setup lint

@@ -112,6 +112,5 @@ def test_the_scripts_can_be_run() -> None:
     modes = {
         name: mode for mode, _, _, name in (line.split(maxsplit=3) for line in listed.stdout.splitlines())
     }
-    assert {name: modes.get(name) for name in (".ci/run", "tools/setup", "tools/lock")} == dict.fromkeys(
-        (".ci/run", "tools/setup", "tools/lock"), "100755"
-    )
+    scripts = (".ci/run", "tools/setup", "tools/lock", "tools/package", "packaging/install.sh")
+    assert {name: modes.get(name) for name in scripts} == dict.fromkeys(scripts, "100755")
