@@ -19,6 +19,8 @@ from warren.logs import configure
 PICTURE: Final = Path(__file__).parents[1] / "docs/images/demo.svg"
 PORT: Final = 8000
 PATIENCE_S: Final = 180.0
+# columns: the least that have room for the sentences
+WIDTH: Final = 100
 
 
 def main() -> None:
@@ -30,8 +32,8 @@ def main() -> None:
             if time.monotonic() - began > PATIENCE_S:
                 raise SystemExit("The groups did not get their statuses in time: no picture taken.")
             time.sleep(1)
-        canvas = Console(record=True, width=126, file=io.StringIO(), force_terminal=True)
-        canvas.print(picture(stage, stage.scenes(), time.monotonic() - began))
+        canvas = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+        canvas.print(picture(stage, stage.scenes(), time.monotonic() - began, WIDTH))
     drawn = canvas.export_svg(title="warren demo")
     # whoever looks at the picture need not fetch fonts from elsewhere
     PICTURE.write_text(re.sub(r"@font-face \{.*?\}\s*", "", drawn, flags=re.DOTALL))

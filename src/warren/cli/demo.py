@@ -23,6 +23,8 @@ from warren.logs import configure
 # how long --check waits for every group to have its status
 CHECK_S: Final = 180.0
 _REFRESH_S: Final = 0.5
+# a terminal in which every table has room
+_ENDLESS: Final = 1000
 
 
 def demo(
@@ -63,7 +65,7 @@ def demo(
         with Live(console=console, auto_refresh=False, screen=False) as live:
             while not asked.wait(_REFRESH_S):
                 scenes, passed = stage.scenes(), time.monotonic() - began
-                live.update(picture(stage, scenes, passed), refresh=True)
+                live.update(picture(stage, scenes, passed, console.width), refresh=True)
                 if check and (all(each.as_intended for each in scenes) or passed > CHECK_S):
                     break
     finally:
@@ -74,7 +76,7 @@ def demo(
         _verdict(console, scenes, passed, stopped=asked.is_set())
 
 
-def picture(stage: Stage, scenes: list[Scene], passed: float) -> RenderableType:
+def picture(stage: Stage, scenes: list[Scene], passed: float, width: int) -> RenderableType:
     """The live table and where to look further."""
     url = stage.url
     progress = stage.service.engine.progress(CLUSTER)
@@ -86,23 +88,37 @@ def picture(stage: Stage, scenes: list[Scene], passed: float) -> RenderableType:
     )
     if progress.error:
         foot.append(f"\n {progress.error}", style="red")
-    return Group(_table(scenes), foot)
+    return Group(table(scenes, width), foot)
 
 
-def _table(scenes: list[Scene]) -> Table:
-    table = Table(title="Warren demo", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.add_column("group", style="bold")
-    table.add_column("what it does", style="dim", ratio=1)
-    table.add_column("status")
-    table.add_column("worst partition")
-    table.add_column("lag", justify="right")
-    table.add_column("windows full", justify="right")
-    table.add_column("as intended", justify="center")
+def table(scenes: list[Scene], width: int) -> Table:
+    """A line for each group; with the sentence on what it does where a whole line has room for it."""
+    full = _table(scenes, sentences=True)
+    return full if Console(width=_ENDLESS).measure(full).maximum <= width else _table(scenes, sentences=False)
+
+
+def _table(scenes: list[Scene], *, sentences: bool) -> Table:
+    table = Table(
+        title="Warren demo",
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 0, 0, 1),
+    )
+    table.add_column("group", style="bold", no_wrap=True)
+    if sentences:
+        table.add_column("what it does", style="dim", no_wrap=True)
+    table.add_column("status", no_wrap=True)
+    table.add_column("worst\npartition", no_wrap=True)
+    table.add_column("lag", justify="right", no_wrap=True)
+    table.add_column("windows\nfull", justify="right", no_wrap=True)
+    table.add_column("as\nmeant", justify="center", no_wrap=True)
     for scene in scenes:
         full, committed = scene.filled
         table.add_row(
             scene.actor.name,
-            scene.actor.description,
+            *([scene.actor.description] if sentences else []),
             coloured(scene.status.status) if scene.status else "…",
             coloured(scene.worst) if scene.worst else "…",
             f"{scene.status.totallag:,}" if scene.status else "",
