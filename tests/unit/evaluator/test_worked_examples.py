@@ -5,7 +5,9 @@ Group and topic have ten commits, a minute apart, from T to T + 540 s; it is T +
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -15,9 +17,10 @@ from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
 from warren.evaluator.groups import roll_up
 from warren.evaluator.rules import Rule
-from warren.evaluator.verdict import RuleSettings, Verdict, digest, judge
+from warren.evaluator.verdict import TREND, RuleSettings, Verdict, digest, judge
 from warren.storage.windows import Commits, Windows, place
 
+PAGE: Final = Path(__file__).parents[3] / "docs" / "rules.md"
 T: Final = 1_700_000_000_000
 MINUTE_MS: Final = 60_000
 FORWARD: Final = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]
@@ -110,6 +113,44 @@ def test_example(example: Example) -> None:
     assert verdict.complete.tolist() == [1]
     group = roll_up(np.array([0]), 1, verdict, np.array([1]))
     assert Status(group.status[0]) == example.group_status
+
+
+def judged_by_trend(example: Example, times: int) -> Verdict:
+    """By Warren's own rules, with offsets and lags that many times as large."""
+    windows = placed([each * times for each in example.offsets], [each * times for each in example.lags])
+    head = windows.offset[:, -1] + windows.lag[:, -1]
+    settings = RuleSettings(10, TREND.allowed_lag, book=TREND)
+    return judge(digest(windows, TREND.allowed_lag), head, head, T + example.now_s * 1000, settings)
+
+
+def shown(example: Example) -> str:
+    """Its line on the page."""
+    trend = judged_by_trend(example, 1)
+    columns = (
+        example.name[0],
+        f"T+{example.now_s}",
+        " ".join(map(str, example.offsets)),
+        " ".join(map(str, example.lags)),
+        example.status.name,
+        example.group_status.name,
+        f"`{example.rule.name.lower()}`",
+        f"{Status(trend.status[0]).name}, `{Rule(trend.rule[0]).name.lower()}`",
+    )
+    return f"| {' | '.join(columns)} |"
+
+
+def test_the_page_shows_the_examples_with_what_the_rules_say_of_them() -> None:
+    section = PAGE.read_text().partition("## Burrow's five worked examples")[2].partition("\n## ")[0]
+
+    assert re.findall(r"^\| \d.*$", section, re.MULTILINE) == [shown(example) for example in EXAMPLES]
+
+
+def test_with_a_hundred_times_the_lag_trend_says_what_the_page_says() -> None:
+    verdicts = [judged_by_trend(example, 100) for example in EXAMPLES]
+
+    assert [Rule(verdict.rule[0]) for verdict in verdicts] == [
+        *(Rule.CAUGHT_UP, Rule.STALLED, Rule.NOT_GROWING, Rule.NOT_GROWING, Rule.STOPPED)
+    ]
 
 
 def test_example_1_can_become_a_warning_after_six_more_commits() -> None:
