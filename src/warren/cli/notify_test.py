@@ -22,8 +22,8 @@ from warren.cli.options import ConfigDir, ConfigFile, config_path
 from warren.clock import now_ms
 from warren.common.status import Status
 from warren.config import Settings, load
-from warren.config.problems import did_you_mean
 from warren.errors import ConfigError
+from warren.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from warren.config import AnyNotifier

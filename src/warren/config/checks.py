@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from warren.config.kinds import ReadsFile, Section
-from warren.config.problems import nearest
 from warren.config.sections import HttpServer, KafkaConsumer, Tls
 from warren.config.settings import SINGLE, located
 from warren.config.tree import ModuleId, Tree, dotted, fields, likely_model, reference
+from warren.spelling import nearest
 
 # (section,) or (section, name): the module, for those that are valid by themselves
 Modules = Mapping[ModuleId, Section]

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from warren.config.kinds import shown
-from warren.config.problems import Problem, did_you_mean
+from warren.config.problems import Problem
 from warren.config.settings import DEFAULT_NAME, NAMED, PLAIN
 from warren.config.tree import OLD_NAMES, Tree, all_fields
+from warren.spelling import did_you_mean
 
 # sections that exist without being in the file, so that a variable can set keys of their one module
 IMPLIED: Final = ("httpserver", "storage", "evaluator")

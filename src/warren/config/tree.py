@@ -10,8 +10,9 @@ from pydantic.fields import FieldInfo
 
 from warren.config.files import Document
 from warren.config.kinds import RefersTo, Section, kebab, shown
-from warren.config.problems import Problem, did_you_mean, nearest
+from warren.config.problems import Problem
 from warren.config.settings import NAMED, PLAIN
+from warren.spelling import did_you_mean, nearest
 
 # names of older Burrow versions: current names
 OLD_NAMES: Final[Mapping[str, str]] = MappingProxyType(

@@ -9,9 +9,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from warren.config.kinds import Section, shown
-from warren.config.problems import did_you_mean, nearest
 from warren.config.settings import NAMED
 from warren.config.tree import ModuleId, Tree, all_fields, fields, likely_model, model_of
+from warren.spelling import did_you_mean, nearest
 
 # type of pydantic's error: what is wrong, what to write
 _NOT_WHOLE = ("{value} is not a whole number", "write a whole number{example}")

@@ -1,6 +1,6 @@
 """Templates of messages: Go's text/template for compatibility with Burrow, Jinja2, and defaults."""
 
-from warren.notifier.templates.errors import TemplateError
+from warren.gotemplate.errors import TemplateError
 from warren.notifier.templates.examination import examine
 from warren.notifier.templates.samples import sample
 from warren.notifier.templates.template import Template, load_template, text_template

@@ -10,9 +10,8 @@ import msgspec
 import numpy as np
 
 from warren.common.status import Status
-from warren.notifier.message import Message
-from warren.notifier.templates.go.times import TIME, ZERO, Moment, from_milliseconds
-from warren.notifier.templates.go.types import (
+from warren.gotemplate.times import TIME, ZERO, Moment, from_milliseconds
+from warren.gotemplate.types import (
     BYTES,
     FLOAT32,
     INT,
@@ -31,6 +30,7 @@ from warren.notifier.templates.go.types import (
     slice_of,
     struct_of,
 )
+from warren.notifier.message import Message
 from warren.snapshot.model import BurrowPartition, GroupStatus, PartitionStatus
 
 

@@ -11,13 +11,14 @@ from warren.common.status import Status
 from warren.config.modules import EmailNotifier, HttpNotifier
 from warren.config.problems import Problem
 from warren.config.settings import AnyNotifier, Settings
+from warren.gotemplate.checker import KnownKeys
+from warren.gotemplate.checker import faults as go_faults
+from warren.gotemplate.errors import TemplateError
+from warren.gotemplate.nodes import Fault
+from warren.gotemplate.parser import parse
 from warren.notifier.message import Kind, Message
 from warren.notifier.templates import jinja
 from warren.notifier.templates.binding import EXTRAS, SUBJECT
-from warren.notifier.templates.errors import TemplateError
-from warren.notifier.templates.go.checking import faults as go_faults
-from warren.notifier.templates.go.nodes import Fault
-from warren.notifier.templates.go.parser import parse
 from warren.notifier.templates.helpers import FUNCTIONS
 from warren.notifier.templates.samples import sample, sparse
 from warren.notifier.templates.template import JINJA_ENDING, GoTemplate, Template, template_source
@@ -91,7 +92,7 @@ def _static(use: _Use, module: AnyNotifier) -> tuple[list[Fault], Template | Non
     tree = parse(use.name or use.key, use.text, FUNCTIONS)
     found = [*tree.faults]
     if tree.templates.get(tree.name) is not None:
-        found += go_faults(tree, FUNCTIONS, SUBJECT, {EXTRAS: module.extras})
+        found += go_faults(tree, FUNCTIONS, SUBJECT, {EXTRAS: KnownKeys("extras", module.extras)})
     found.sort(key=lambda fault: fault.line)
     with contextlib.suppress(TemplateError):
         return found, GoTemplate(use.name or use.key, use.text)

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from warren.common.status import Status
-from warren.notifier.templates.binding import PARTITION_POINTER, PARTITIONS
-from warren.notifier.templates.go.escapes import JsonError, json_text
-from warren.notifier.templates.go.functions import BUILTINS
-from warren.notifier.templates.go.layouts import format_time
-from warren.notifier.templates.go.times import Moment
-from warren.notifier.templates.go.types import (
+from warren.gotemplate.escapes import JsonError, json_text
+from warren.gotemplate.functions import BUILTINS
+from warren.gotemplate.layouts import format_time
+from warren.gotemplate.times import Moment
+from warren.gotemplate.types import (
     ANY,
     INT,
     INT64,
@@ -24,6 +23,7 @@ from warren.notifier.templates.go.types import (
     map_of,
     wrapped,
 )
+from warren.notifier.templates.binding import PARTITION_POINTER, PARTITIONS
 from warren.snapshot.model import PartitionStatus
 
 _COUNTED: Final = {

@@ -21,16 +21,16 @@ from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from warren.common.status import Status
-from warren.config.problems import did_you_mean
+from warren.gotemplate.errors import TemplateError
+from warren.gotemplate.escapes import json_string, json_text
+from warren.gotemplate.fmt import MAX_TEXT
+from warren.gotemplate.nodes import Fault
+from warren.gotemplate.types import Type, Value
 from warren.notifier.message import Message
 from warren.notifier.templates import helpers
 from warren.notifier.templates.binding import GROUP, OFFSET, PARTITION
-from warren.notifier.templates.errors import TemplateError
-from warren.notifier.templates.go.escapes import json_string, json_text
-from warren.notifier.templates.go.nodes import Fault
-from warren.notifier.templates.go.printing import MAX_TEXT
-from warren.notifier.templates.go.types import Type, Value
 from warren.snapshot.model import Entry, GroupStatus, PartitionFields, PartitionStatus
+from warren.spelling import did_you_mean
 
 # rounds of all loops over numbers in one rendering
 _MAX_ROUNDS: Final = 100_000

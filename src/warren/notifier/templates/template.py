@@ -7,11 +7,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Final, Protocol
 
+from warren.gotemplate.errors import TemplateError
+from warren.gotemplate.execution import Program
+from warren.gotemplate.parser import parse
 from warren.notifier.message import Message
 from warren.notifier.templates.binding import bound
-from warren.notifier.templates.errors import TemplateError
-from warren.notifier.templates.go.execution import Program
-from warren.notifier.templates.go.parser import parse
 from warren.notifier.templates.helpers import FUNCTIONS
 from warren.notifier.templates.jinja import JinjaProgram
 

@@ -9,13 +9,13 @@ import pytest
 from tests.unit.notifier.templates.messages import EXAMPLE, EXTRAS, zone
 
 from warren.common.status import Status
+from warren.gotemplate.checker import KnownKeys, faults
+from warren.gotemplate.parser import parse
 from warren.notifier.message import Message
 from warren.notifier.templates import load_template, sample
 from warren.notifier.templates.binding import EXTRAS as EXTRAS_TYPE
 from warren.notifier.templates.binding import SUBJECT
 from warren.notifier.templates.examination import has_subject
-from warren.notifier.templates.go.checking import faults
-from warren.notifier.templates.go.parser import parse
 from warren.notifier.templates.helpers import FUNCTIONS
 from warren.notifier.templates.samples import sparse
 from warren.notifier.templates.template import template_source
@@ -28,7 +28,7 @@ NAMES = ("http-open", "http-close", "email-open", "email-close")
 def test_they_have_no_mistakes(name: str) -> None:
     tree = parse(name, template_source("", name)[1], FUNCTIONS)
     assert tree.faults == []
-    assert faults(tree, FUNCTIONS, SUBJECT, {EXTRAS_TYPE: ()}) == []
+    assert faults(tree, FUNCTIONS, SUBJECT, {EXTRAS_TYPE: KnownKeys("extras", ())}) == []
 
 
 @pytest.mark.parametrize("status", Status)

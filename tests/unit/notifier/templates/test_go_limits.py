@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.notifier.templates.messages import EXAMPLE, EXTRAS, TEMPLATES
 
+from warren.gotemplate import execution
+from warren.gotemplate.floats import formatted
+from warren.gotemplate.fmt import sprintf
+from warren.gotemplate.literals import quoted, unquote
+from warren.gotemplate.types import FLOAT64, INT64, STRING, Value
 from warren.notifier.templates import TemplateError, text_template
-from warren.notifier.templates.go import execution
-from warren.notifier.templates.go.floats import formatted
-from warren.notifier.templates.go.literals import quoted, unquote
-from warren.notifier.templates.go.printing import sprintf
-from warren.notifier.templates.go.types import FLOAT64, INT64, STRING, Value
 
 
 class Case(NamedTuple):

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from tests.unit.notifier.templates.messages import EXAMPLE, zone
 
+from warren.gotemplate.layouts import format_time
+from warren.gotemplate.times import ZERO, Moment, duration_text
 from warren.notifier.templates import text_template
-from warren.notifier.templates.go.layouts import format_time
-from warren.notifier.templates.go.times import ZERO, Moment, duration_text
 
 
 class Case(NamedTuple):

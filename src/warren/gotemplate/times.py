@@ -9,9 +9,9 @@ from datetime import date
 from functools import cached_property
 from typing import Any, Final
 
-from warren.notifier.templates.go.escapes import json_string
-from warren.notifier.templates.go.layouts import DAYS, MONTHS, format_time
-from warren.notifier.templates.go.types import (
+from warren.gotemplate.escapes import json_string
+from warren.gotemplate.layouts import DAYS, MONTHS, format_time
+from warren.gotemplate.types import (
     BOOL,
     BYTES,
     FLOAT64,

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from warren.notifier.templates.go.types import as_bytes, as_text
+from warren.gotemplate.types import as_bytes, as_text
 
 _SHORT: Final = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11, "\\": 92}
 _SHORT_BACK: Final = {number: letter for letter, number in _SHORT.items()}

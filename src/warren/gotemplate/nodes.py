@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from warren.notifier.templates.go.literals import Number
+from warren.gotemplate.literals import Number
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import re
 from typing import Any, Final
 from urllib.parse import quote_plus
 
-from warren.notifier.templates.go.floats import formatted
-from warren.notifier.templates.go.types import Kind, Type, Value, as_bytes
+from warren.gotemplate.floats import formatted
+from warren.gotemplate.types import Kind, Type, Value, as_bytes
 
 _HTML: Final = str.maketrans(
     {"\0": "\ufffd", '"': "&#34;", "'": "&#39;", "&": "&amp;", "<": "&lt;", ">": "&gt;"}

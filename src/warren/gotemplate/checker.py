@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
-from warren.config.problems import did_you_mean
-from warren.notifier.templates.go import nodes
-from warren.notifier.templates.go.execution import (
+from warren.gotemplate import nodes
+from warren.gotemplate.execution import (
     constant_data,
     ideal,
     parameter,
     unknown_member,
     wrong_count,
 )
-from warren.notifier.templates.go.types import (
+from warren.gotemplate.types import (
     ANY,
     BOOL,
     INT,
@@ -27,6 +26,7 @@ from warren.notifier.templates.go.types import (
     Type,
     method_of,
 )
+from warren.spelling import did_you_mean
 
 _ORDERED: Final = frozenset({Kind.INT, Kind.UINT, Kind.FLOAT, Kind.STRING})
 _BASIC: Final = _ORDERED | {Kind.BOOL, Kind.COMPLEX}
@@ -37,10 +37,18 @@ _FIX: Final = "correct the template"
 _Known = Type | None
 
 
+class KnownKeys(NamedTuple):
+    """All keys of a map whose content is known before the template is executed."""
+
+    # what a person calls the map
+    name: str
+    keys: Collection[str]
+
+
 def faults(
-    tree: nodes.Tree, functions: Mapping[str, Function], data: Type, keys: Mapping[Type, Collection[str]]
+    tree: nodes.Tree, functions: Mapping[str, Function], data: Type, keys: Mapping[Type, KnownKeys]
 ) -> list[nodes.Fault]:
-    """All of them, by line; `keys` has the keys that maps of a type are known to have."""
+    """All of them, by line; `keys` has what maps of a type are known to have."""
     checker = _Checker(tree, functions, keys)
     checker.template(tree.name, data)
     for name in tree.templates:
@@ -62,7 +70,7 @@ def _assigned(body: tuple[nodes.Node, ...]) -> Iterator[str]:
 
 class _Checker:
     def __init__(
-        self, tree: nodes.Tree, functions: Mapping[str, Function], keys: Mapping[Type, Collection[str]]
+        self, tree: nodes.Tree, functions: Mapping[str, Function], keys: Mapping[Type, KnownKeys]
     ) -> None:
         self.found: list[nodes.Fault] = []
         self._tree = tree
@@ -240,9 +248,14 @@ class _Checker:
 
     def _key(self, line: int, of: Type, name: str) -> None:
         known = self._keys.get(of)
-        if known is not None and name not in known:
-            otherwise = "add it to extras, or leave it out" if not known else f"there are {', '.join(known)}"
-            self._fault(line, f'extras has no "{name}"', did_you_mean(name, known, otherwise), severe=False)
+        if known is not None and name not in known.keys:
+            otherwise = (
+                f"there are {', '.join(known.keys)}"
+                if known.keys
+                else f"add it to {known.name}, or leave it out"
+            )
+            remedy = did_you_mean(name, known.keys, otherwise)
+            self._fault(line, f'{known.name} has no "{name}"', remedy, severe=False)
 
     # functions
 

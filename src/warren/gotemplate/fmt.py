@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from warren.notifier.templates.go.floats import formatted
-from warren.notifier.templates.go.literals import can_backquote, quoted, quoted_character
-from warren.notifier.templates.go.types import (
+from warren.gotemplate.floats import formatted
+from warren.gotemplate.literals import can_backquote, quoted, quoted_character
+from warren.gotemplate.types import (
     UINT8,
     UINT64,
     GoError,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from warren.notifier.templates.go import escapes
-from warren.notifier.templates.go.printing import shown, sprint, sprintf, sprintln
-from warren.notifier.templates.go.types import (
+from warren.gotemplate import escapes
+from warren.gotemplate.fmt import shown, sprint, sprintf, sprintln
+from warren.gotemplate.types import (
     ANY,
     BOOL,
     INT,

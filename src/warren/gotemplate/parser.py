@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Callable, Collection, Iterator
 from typing import Final, NoReturn, TypeVar
 
-from warren.config.problems import did_you_mean
-from warren.notifier.templates.go import nodes
-from warren.notifier.templates.go.literals import LiteralError, number, unquote
-from warren.notifier.templates.go.tokens import Mark, Token, tokens
+from warren.gotemplate import nodes
+from warren.gotemplate.literals import LiteralError, number, unquote
+from warren.gotemplate.tokens import Mark, Token, tokens
+from warren.spelling import did_you_mean
 
 # operands and branches inside each other: more is a mistake, and would exhaust Python's stack
 _MAX_DEPTH: Final = 100

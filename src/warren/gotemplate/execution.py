@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from warren.config.problems import did_you_mean
-from warren.notifier.templates.errors import TemplateError
-from warren.notifier.templates.go import nodes
-from warren.notifier.templates.go.functions import printable
-from warren.notifier.templates.go.printing import MAX_TEXT, shown
-from warren.notifier.templates.go.types import (
+from warren.gotemplate import nodes
+from warren.gotemplate.errors import TemplateError
+from warren.gotemplate.fmt import MAX_TEXT, shown
+from warren.gotemplate.functions import printable
+from warren.gotemplate.types import (
     ANY,
     BOOL,
     COMPLEX128,
@@ -32,6 +31,7 @@ from warren.notifier.templates.go.types import (
     method_of,
     zero,
 )
+from warren.spelling import did_you_mean
 
 # templates that call each other: Go allows 100 000, Python's stack less
 MAX_DEPTH: Final = 100
