@@ -29,7 +29,7 @@ from warren.gotemplate.types import (
 from warren.spelling import did_you_mean
 
 _ORDERED: Final = frozenset({Kind.INT, Kind.UINT, Kind.FLOAT, Kind.STRING})
-_BASIC: Final = _ORDERED | {Kind.BOOL, Kind.COMPLEX}
+_BASIC: Final = _ORDERED | {Kind.BOOL}
 _COMPARISONS: Final = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 _FIX: Final = "correct the template"
 
@@ -239,7 +239,7 @@ class _Checker:
         field = target.fields.get(name)
         if field is None and target.kind is Kind.MAP and target.key is STRING:
             self._key(line, target, name)
-        elif field is None or not field.exported:
+        elif field is None:
             self._fault(line, *unknown_member(of, name))
             return None
         if arguments or piped:

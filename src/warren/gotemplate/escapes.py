@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import math
 import re
 from typing import Any, Final
 from urllib.parse import quote_plus
@@ -34,10 +32,6 @@ _JSON: Final = str.maketrans(
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 
 
-class JsonError(ValueError):
-    """JSON has no such value."""
-
-
 def html(text: str) -> str:
     return text.translate(_HTML)
 
@@ -65,24 +59,22 @@ def json_text(value: Value | None) -> str:
     return "null" if value is None else _json(value.type, value.data)
 
 
-def _json(of: Type, data: Any) -> str:  # noqa: C901, PLR0911 - one kind each
+def _json(of: Type, data: Any) -> str:  # noqa: PLR0911 - one kind each
     if of.json is not None:
         return of.json(data)
     if of.kind is Kind.STRING:
         return json_string(data)
     if of.kind is Kind.FLOAT:
-        return _number(data, of.bits)
+        return formatted(data, of.bits, "f", -1)
     if of.kind is Kind.STRUCT:
         inside = (
             f"{json_string(field.json or field.name)}:{_json(field.type, field.get(data))}"
             for field in of.fields.values()
-            if field.exported and field.json != "-"
+            if field.json != "-"
         )
         return "{" + ",".join(inside) + "}"
     if data is None:
         return "null"
-    if of.kind is Kind.COMPLEX:
-        raise JsonError("json: unsupported type: complex128")
     if of.element is None:
         return json.dumps(data)
     if of.kind is Kind.POINTER:
@@ -90,25 +82,9 @@ def _json(of: Type, data: Any) -> str:  # noqa: C901, PLR0911 - one kind each
     if of.kind is Kind.MAP:
         items = sorted(((str(key), item) for key, item in data.items()), key=lambda item: as_bytes(item[0]))
         return "{" + ",".join(f"{json_string(key)}:{_json(of.element, item)}" for key, item in items) + "}"
-    if isinstance(data, bytes):
-        return f'"{base64.b64encode(data).decode()}"'
     return "[" + ",".join(_json(of.element, one) for one in data) + "]"
 
 
 def json_string(text: str) -> str:
     written = json.dumps(text, ensure_ascii=False).translate(_JSON)
     return written if written.isascii() else _HALVES.sub(r"\\ufffd", written)
-
-
-def _number(number: float, bits: int) -> str:
-    if math.isnan(number) or math.isinf(number):
-        raise JsonError("json: unsupported value")
-    size = abs(number)
-    if size and (size < 1e-6 or size >= 1e21):
-        mantissa, exponent = formatted(number, bits, "e", -1).split("e")
-        return (
-            f"{mantissa}e{exponent[0]}{exponent[1:].lstrip('0')}"
-            if exponent[0] == "-"
-            else f"{mantissa}e{exponent}"
-        )
-    return formatted(number, bits, "f", -1)

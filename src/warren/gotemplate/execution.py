@@ -8,12 +8,11 @@ from typing import Any, Final
 
 from warren.gotemplate import nodes
 from warren.gotemplate.errors import TemplateError
-from warren.gotemplate.fmt import MAX_TEXT, shown
+from warren.gotemplate.fmt import MAX_TEXT, shown, sorted_items
 from warren.gotemplate.functions import printable
 from warren.gotemplate.types import (
     ANY,
     BOOL,
-    COMPLEX128,
     FLOAT64,
     INT,
     INTEGERS,
@@ -189,8 +188,7 @@ class _State:
             return ((Value(INT, at), Value(element, one)) for at, one in enumerate(data or ()))
         if of.kind is Kind.MAP and of.element is not None and of.key is not None:
             key, element = of.key, of.element
-            names = sorted(data or {}, key=lambda name: as_bytes(name) if isinstance(name, str) else name)
-            return [(Value(key, name), Value(element, data[name])) for name in names]
+            return ((Value(key, name), Value(element, one)) for name, one in sorted_items(data))
         raise self._fail(f"range can't iterate over {shown(value)}", f"it is {of}, not a list or a map")
 
     def _set_range_variables(self, pipeline: nodes.Pipeline, index: Value | None, element: Value) -> None:
@@ -356,7 +354,7 @@ class _State:
         given = bool(arguments) or not isinstance(final, _Missing)
         of = target.type.element if nil and target.type.element is not None else target.type
         field = of.fields.get(name)
-        if field is not None and field.exported:
+        if field is not None:
             if nil:
                 raise self._fail(f"nil pointer evaluating {receiver.type}.{name}", _guard(name))
             if given:
@@ -440,8 +438,6 @@ def _guard(name: str) -> str:
 def unknown_member(of: Type, name: str) -> tuple[str, str]:
     """What to say of a field that is not there, and what would be right."""
     known = members(of)
-    if name in {method.name for method in of.methods.values() if method.results > 1}:
-        return f"method {name} of {of} has more than one result", "use another one"
     otherwise = f"it has {', '.join(known)}" if known else "it has no fields"
     shown_type = "what the template is given" if of.name.startswith("struct {") else of.name
     return f"there is no field {name} in {shown_type}", did_you_mean(name, known, otherwise)
@@ -450,11 +446,8 @@ def unknown_member(of: Type, name: str) -> tuple[str, str]:
 def ideal(numeral: nodes.Numeral) -> Value | None:
     """A number whose form decides its type; None when no integer can hold it."""
     number = numeral.number
-    if number.complex is not None:
-        return Value(COMPLEX128, number.complex)
     text = number.text.lower()
-    is_hex = text.startswith("0x") and "p" not in text
-    if number.float is not None and not is_hex and not text.startswith("'") and set(text) & set(".ep"):
+    if number.float is not None and not text.lstrip("+-").startswith(("0x", "'")) and set(text) & set(".e"):
         return Value(FLOAT64, number.float)
     return None if number.integer is None else Value(INT, number.integer)
 
@@ -492,8 +485,6 @@ def parameter(function: Function, at: int) -> Type:
 def wrong_count(function: Function, count: int) -> str:
     """What is wrong with that many arguments; "" when nothing is."""
     wanted = len(function.parameters)
-    if function.results != 1:
-        return f"function {function.name} has {function.results} return values; should be 1 or 2"
     if function.variadic:
         if count < wanted - 1:
             return f"wrong number of args for {function.name}: want at least {wanted - 1} got {count}"

@@ -22,23 +22,14 @@ def shortest(value: float, bits: int) -> tuple[str, int]:
 
 
 def formatted(value: float, bits: int, verb: str, precision: int) -> str:
-    """As strconv formats it; precision -1: as many digits as it needs. Verbs are b, e, E, f, g, G, x and X."""
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "+Inf" if value > 0 else "-Inf"
+    """As strconv formats a finite number; precision -1: as many digits as it needs. Verbs are e, E, f, g and G."""
     if bits == 32:
         value = float(np.float32(value))
     sign = "-" if math.copysign(1.0, value) < 0 else ""
     size = abs(value)
     match verb:
-        case "b":
-            return sign + _binary(size, bits)
-        case "x" | "X":
-            text = _hexadecimal(size, precision)
-            return sign + (text.upper() if verb == "X" else text)
         case "e" | "E":
-            text = f"{size:.{precision}e}" if precision >= 0 else _exponential(*shortest(size, bits))
+            text = f"{size:.{precision}e}"
         case "f":
             text = f"{size:.{precision}f}" if precision >= 0 else _positional(*shortest(size, bits))
         case _:
@@ -76,40 +67,3 @@ def _general(size: float, bits: int, precision: int) -> str:
     if point - 1 < -4 or point - 1 >= limit:
         return _exponential(digits, point)
     return _positional(digits, point)
-
-
-def _binary(size: float, bits: int) -> str:
-    """mantissa p exponent, as they are stored."""
-    digits = 23 if bits == 32 else 52
-    least = -149 if bits == 32 else -1074
-    if size == 0:
-        return f"0p{least:+d}"
-    fraction, exponent = math.frexp(size)
-    shift = max(exponent - digits - 1, least)
-    return f"{int(math.ldexp(fraction, exponent - shift))}p{shift:+d}"
-
-
-def _hexadecimal(size: float, precision: int) -> str:
-    if size == 0:
-        return "0x0" + ("." + "0" * precision if precision > 0 else "") + "p+00"
-    fraction, exponent = math.frexp(size)
-    exponent -= 1
-    mantissa = int(math.ldexp(fraction, 53))  # 1 and 52 bits
-    if precision < 0:
-        digits = f"{mantissa - (1 << 52):013x}".rstrip("0")
-        lead = 1
-    else:
-        keep = min(precision, 13)
-        drop = 52 - 4 * keep
-        rounded = mantissa >> drop
-        rest = mantissa & ((1 << drop) - 1)
-        half = (1 << drop) >> 1
-        if drop and (rest > half or (rest == half and rounded & 1)):
-            rounded += 1
-        if rounded >> (4 * keep) > 1:
-            rounded >>= 1
-            exponent += 1
-        lead = rounded >> (4 * keep)
-        digits = (f"{rounded - (lead << (4 * keep)):0{keep}x}" if keep else "") + "0" * (precision - keep)
-    point = f".{digits}" if digits else ""
-    return f"0x{lead}{point}p{'-' if exponent < 0 else '+'}{abs(exponent):02d}"

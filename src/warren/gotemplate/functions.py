@@ -28,8 +28,7 @@ from warren.gotemplate.types import (
     zero,
 )
 
-_BASIC: Final = frozenset({Kind.BOOL, Kind.INT, Kind.UINT, Kind.FLOAT, Kind.COMPLEX, Kind.STRING})
-_UNORDERED: Final = frozenset({Kind.BOOL, Kind.COMPLEX})
+_BASIC: Final = frozenset({Kind.BOOL, Kind.INT, Kind.UINT, Kind.FLOAT, Kind.STRING})
 _NO_VALUE: Final = Value(STRING, "<no value>")
 
 
@@ -107,30 +106,19 @@ def _slice(item: Value | None, *indexes: Value | None) -> Value | None:
     target, nil = indirect(item)
     if nil or target is None:
         raise GoError("slice of nil pointer")
-    if len(indexes) > 3:
+    if len(indexes) > 2:
         raise GoError(f"too many slice indexes: {len(indexes)}")
     is_text = target.type.kind is Kind.STRING
     if not is_text and target.type.kind is not Kind.SLICE:
         raise GoError(f"can't slice item of type {target.type}")
-    if is_text and len(indexes) == 3:
-        raise GoError("cannot 3-index slice a string")
     raw = as_bytes(target.data) if is_text else target.data or []
     bounds = [_position(index, len(raw)) for index in indexes]
     first = bounds[0] if bounds else 0
     last = bounds[1] if len(bounds) > 1 else len(raw)
     if first > last:
         raise GoError(f"invalid slice index: {first} > {last}")
-    if len(bounds) == 3 and last > bounds[2]:
-        raise GoError(f"invalid slice index: {last} > {bounds[2]}")
     part = raw[first:last]
     return Value(target.type, as_text(bytes(part)) if is_text else part)
-
-
-def _call(function: Value | None, *_: Value | None) -> Value | None:
-    """There are no values that are functions here."""
-    if function is None:
-        raise GoError("call of nil")
-    raise GoError(f"non-function of type {function.type}")
 
 
 def _not(value: Value | None) -> bool:
@@ -183,7 +171,7 @@ def _lt(first: Value | None, second: Value | None) -> bool:
     kinds = {first.type.kind, second.type.kind}
     if len(kinds) > 1 and not kinds <= INTEGERS:
         raise GoError(f"incompatible types for comparison: {first.type} and {second.type}")
-    if kinds & _UNORDERED:
+    if Kind.BOOL in kinds:
         raise GoError("invalid type for comparison")
     if kinds == {Kind.STRING}:
         return as_bytes(first.data) < as_bytes(second.data)
@@ -223,7 +211,6 @@ BUILTINS: Final = _all(
     Function("len", (ANY,), _len, INT),
     Function("index", (ANY, ANY), _index, ANY, variadic=True),
     Function("slice", (ANY, ANY), _slice, ANY, variadic=True),
-    Function("call", (ANY, ANY), _call, ANY, variadic=True),
     Function("print", (ANY,), lambda *values: sprint(list(values)), STRING, variadic=True),
     Function("println", (ANY,), lambda *values: sprintln(list(values)), STRING, variadic=True),
     Function(

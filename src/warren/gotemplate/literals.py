@@ -13,10 +13,6 @@ _SHORT_BACK: Final = {number: letter for letter, number in _SHORT.items()}
 _INTEGER: Final = re.compile(
     r"[+-]?(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|0(?:_?[0-7])*|[1-9](?:_?[0-9])*)"
 )
-_DECIMAL_FLOAT: Final = re.compile(
-    r"[+-]?(?:[0-9](?:_?[0-9])*\.?(?:[0-9](?:_?[0-9])*)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9](?:_?[0-9])*)?"
-)
-_HEX_FLOAT: Final = re.compile(r"[+-]?0[xX]_?[0-9a-fA-F_]*\.?[0-9a-fA-F_]*[pP][+-]?[0-9_]+")
 
 
 class LiteralError(ValueError):
@@ -31,7 +27,6 @@ class Number:
     integer: int | None = None
     unsigned: int | None = None
     float: float | None = None
-    complex: complex | None = None
 
 
 def number(text: str) -> Number:
@@ -39,11 +34,9 @@ def number(text: str) -> Number:
     if text.startswith("'"):
         code = character(text)
         return Number(text, code, code, float(code))
-    if text.endswith("i"):
-        return _imaginary(text)
     if _INTEGER.fullmatch(text):
         return _whole(text, _integer(text))
-    if not set(text) & set(".eEpP"):
+    if not set(text) & set(".eE"):
         raise LiteralError(f"integer overflow: {text}")
     real = _float(text)
     if real.is_integer() and -(2**63) <= real < 2**63:
@@ -71,35 +64,13 @@ def _integer(text: str) -> int:
 
 
 def _float(text: str) -> float:
-    if _HEX_FLOAT.fullmatch(text):
-        try:
-            return float.fromhex(text.replace("_", ""))
-        except (ValueError, OverflowError):
-            raise LiteralError(f"bad number syntax: {quoted(text)}") from None
-    if not _DECIMAL_FLOAT.fullmatch(text):
-        raise LiteralError(f"bad number syntax: {quoted(text)}")
-    value = float(text.replace("_", ""))
+    try:
+        value = float(text)
+    except ValueError:
+        raise LiteralError(f"bad number syntax: {quoted(text)}") from None
     if value in {float("inf"), float("-inf")}:
         raise LiteralError(f"number too large: {text}")
     return value
-
-
-def _imaginary(text: str) -> Number:
-    body = text[:-1]
-    # the sign between the two parts, not that of an exponent
-    split = max(
-        (at for at in range(1, len(body)) if body[at] in "+-" and body[at - 1] not in "eEpP"), default=0
-    )
-    imaginary = _part(body[split:])
-    if split:
-        return Number(text, complex=complex(_part(body[:split]), imaginary))
-    return Number(text, complex=complex(0.0, imaginary))
-
-
-def _part(text: str) -> float:
-    if _INTEGER.fullmatch(text):
-        return float(_integer(text))
-    return _float(text)
 
 
 def character(text: str) -> int:
@@ -163,23 +134,16 @@ def _by_number(letter: str, body: str, at: int) -> tuple[int | bytes, int]:
     return code, at + size
 
 
-def quoted(text: str, *, ascii_only: bool = False) -> str:
+def quoted(text: str) -> str:
     """In double quotes, with escapes."""
-    return '"' + "".join(_escaped(char, '"', ascii_only=ascii_only) for char in text) + '"'
+    return '"' + "".join(_escaped(char) for char in text) + '"'
 
 
-def quoted_character(code: int, *, ascii_only: bool = False) -> str:
-    """In single quotes, with escapes."""
-    if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF or code < 0:
-        code = 0xFFFD
-    return "'" + _escaped(chr(code), "'", ascii_only=ascii_only) + "'"
-
-
-def _escaped(char: str, quote: str, *, ascii_only: bool) -> str:
+def _escaped(char: str) -> str:
     code = ord(char)
-    if char in {quote, "\\"}:
+    if char in {'"', "\\"}:
         return "\\" + char
-    if char.isprintable() and (code < 0x80 or not ascii_only):
+    if char.isprintable():
         return char
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
@@ -190,11 +154,3 @@ def _escaped(char: str, quote: str, *, ascii_only: bool) -> str:
     if 0xD800 <= code <= 0xDFFF:
         code = 0xFFFD
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def can_backquote(text: str) -> bool:
-    """Whether it may stand between `back quotes` as it is."""
-    return not any(
-        (ord(char) < 0x20 and char != "\t") or char in "`\x7f\ufeff" or 0xD800 <= ord(char) <= 0xDFFF
-        for char in text
-    )

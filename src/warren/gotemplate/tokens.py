@@ -57,9 +57,7 @@ KEYWORDS: Final = frozenset(
 _SPACES: Final = " \t\r\n"
 _SINGLE: Final = {"=": Mark.ASSIGN, "|": Mark.PIPE, "(": Mark.OPEN, ")": Mark.CLOSE}
 _NUMBER: Final = re.compile(
-    r"[+-]?(?:0[xX][0-9a-fA-F_]*(?:\.[0-9a-fA-F_]*)?(?:[pP][+-]?[0-9_]*)?"
-    r"|0[oO][0-7_]*(?:\.[0-7_]*)?|0[bB][01_]*(?:\.[01_]*)?"
-    r"|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)i?"
+    r"[+-]?(?:0[xX][0-9a-fA-F_]*|0[oO][0-7_]*|0[bB][01_]*|[0-9_]*(?:\.[0-9_]*)?(?:[eE][+-]?[0-9_]*)?)"
 )
 _QUOTED: Final = {
     '"': (re.compile(r'"(?:[^"\\\n]|\\[^\n])*"'), "unterminated quoted string"),
@@ -208,10 +206,6 @@ class _Scanner:
     def _number(self) -> Token:
         start, begin = self._line, self._at
         end = self._run(_NUMBER, begin)
-        if self._text[end : end + 1] in {"+", "-"}:
-            end = self._run(_NUMBER, end)
-            if self._text[end - 1] != "i":
-                return Token(Mark.FAULT, f'bad number syntax: "{self._text[begin:end]}"', start)
         if end < len(self._text) and _is_word(self._text[end]):
             return Token(Mark.FAULT, f'bad number syntax: "{self._text[begin : end + 1]}"', start)
         return Token(Mark.NUMBER, self._advance(end), start)

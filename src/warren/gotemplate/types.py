@@ -15,7 +15,6 @@ class Kind(Enum):
     INT = auto()
     UINT = auto()
     FLOAT = auto()
-    COMPLEX = auto()
     STRING = auto()
     SLICE = auto()
     MAP = auto()
@@ -39,10 +38,6 @@ class Field:
     # its name in JSON; "": not there
     json: str = ""
 
-    @property
-    def exported(self) -> bool:
-        return self.name[:1].isupper()
-
 
 @dataclass(frozen=True, slots=True)
 class Function:
@@ -56,8 +51,6 @@ class Function:
     result: Type
     # the last parameter may be given any number of times
     variadic: bool = False
-    # how many results it has when a template cannot use it for that
-    results: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +68,6 @@ class Type:
     methods: dict[str, Function] = field(default_factory=dict)
     # what String() gives; None: it has no such method
     text: Callable[[Any], str] | None = None
-    # what GoString() gives
-    source: Callable[[Any], str] | None = None
     # how it marshals itself to JSON
     json: Callable[[Any], str] | None = None
 
@@ -87,8 +78,8 @@ class Type:
 class Value(NamedTuple):
     """A value with its type.
 
-    The data is plain Python: bool, int, float, complex, str (bytes that are not UTF-8 as surrogates), list or
-    bytes for slices, dict for maps, what it points to (None: nil) for pointers, any object for structs.
+    The data is plain Python: bool, int, float, str (bytes that are not UTF-8 as surrogates), a sequence for
+    slices, dict for maps, what it points to (None: nil) for pointers, any object for structs.
     """
 
     type: Type
@@ -103,7 +94,6 @@ UINT8: Final = Type(Kind.UINT, "uint8", 8)
 UINT64: Final = Type(Kind.UINT, "uint64")
 FLOAT32: Final = Type(Kind.FLOAT, "float32", 32)
 FLOAT64: Final = Type(Kind.FLOAT, "float64")
-COMPLEX128: Final = Type(Kind.COMPLEX, "complex128", 128)
 STRING: Final = Type(Kind.STRING, "string")
 ANY: Final = Type(Kind.ANY, "interface {}")
 
@@ -140,7 +130,6 @@ def give(of: Type, *methods: Function) -> None:
     of.methods.update({method.name: method for method in methods})
 
 
-BYTES: Final = slice_of(UINT8)
 STRINGS: Final = slice_of(STRING)
 
 # shape of an empty value of each kind
@@ -149,7 +138,6 @@ _ZEROS: Final[Mapping[Kind, Any]] = {
     Kind.INT: 0,
     Kind.UINT: 0,
     Kind.FLOAT: 0.0,
-    Kind.COMPLEX: 0j,
     Kind.STRING: "",
 }
 
@@ -224,5 +212,4 @@ def method_of(of: Type, name: str) -> Function | None:
 def members(of: Type) -> list[str]:
     """The names that may follow a value and a point."""
     target = of.element if of.kind is Kind.POINTER and of.element is not None else of
-    names = [one.name for one in target.fields.values() if one.exported]
-    return names + [name for name, method in target.methods.items() if method.results == 1]
+    return [*target.fields, *target.methods]

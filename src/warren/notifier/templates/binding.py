@@ -12,7 +12,6 @@ import numpy as np
 from warren.common.status import Status
 from warren.gotemplate.times import TIME, ZERO, Moment, from_milliseconds
 from warren.gotemplate.types import (
-    BYTES,
     FLOAT32,
     INT,
     INT32,
@@ -64,15 +63,9 @@ def _status_text(status: int) -> str:
 STATUS: Final = Type(
     Kind.INT, "protocol.StatusConstant", text=_status_text, json=lambda status: f'"{_status_text(status)}"'
 )
-give(
-    STATUS,
-    Function("String", (), _status_text, STRING),
-    Function("MarshalText", (), lambda status: _status_text(status).encode(), BYTES),
-    Function("MarshalJSON", (), lambda status: f'"{_status_text(status)}"'.encode(), BYTES),
-)
+give(STATUS, Function("String", (), _status_text, STRING))
 # its data is the number itself
 LAG: Final = struct_of("protocol.Lag", Field("Value", UINT64, int), json=str)
-give(LAG, Function("MarshalJSON", (), lambda lag: str(lag).encode(), BYTES))
 OFFSET: Final = struct_of(
     "protocol.ConsumerOffset",
     Field("Offset", INT64, attrgetter("offset"), "offset"),

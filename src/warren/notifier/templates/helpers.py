@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from warren.common.status import Status
-from warren.gotemplate.escapes import JsonError, json_text
+from warren.gotemplate.escapes import json_text
 from warren.gotemplate.functions import BUILTINS
 from warren.gotemplate.layouts import format_time
 from warren.gotemplate.times import Moment
@@ -19,7 +19,6 @@ from warren.gotemplate.types import (
     UINT64,
     Function,
     GoError,
-    Value,
     map_of,
     wrapped,
 )
@@ -32,13 +31,6 @@ _COUNTED: Final = {
     Status.STALL: "stall",
     Status.REWIND: "rewind",
 }
-
-
-def _jsonencoder(value: Value | None) -> str:
-    try:
-        return json_text(value)
-    except JsonError:  # Burrow prints nothing then
-        return ""
 
 
 def topicsbystatus(partitions: Sequence[PartitionStatus] | None) -> dict[str, list[str]]:
@@ -88,7 +80,7 @@ def _divide(dividend: int, divisor: int) -> int:
 HELPERS: Final[Mapping[str, Function]] = {
     function.name: function
     for function in (
-        Function("jsonencoder", (ANY,), _jsonencoder, STRING),
+        Function("jsonencoder", (ANY,), json_text, STRING),
         Function("topicsbystatus", (PARTITIONS,), topicsbystatus, map_of(STRING, STRINGS)),
         Function("partitioncounts", (PARTITIONS,), partitioncounts, map_of(STRING, INT)),
         Function("add", (INT, INT), lambda a, b: wrapped(a + b, INT), INT),

@@ -54,7 +54,7 @@ CASES = [
     ),
     Case("in a with", "{{with .Result.Maxlag}}{{.Start.Of}}{{end}}", [(1, "field Of", "Offset")]),
     Case("method", "{{.Start.Unx}}", [(1, "field Unx in time.Time", "did you mean Unix?")]),
-    Case("method with two results", "{{.Start.Zone}}", [(1, "Zone has 2 return values", "")]),
+    Case("method that is left out", "{{.Start.Zone}}", [(1, "no field Zone in time.Time", "Format, String")]),
     Case(
         "function",
         "{{jsonencode .Result}}",
