@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
+
+
+class Expression(Protocol):
+    """A compiled regular expression that can be pickled."""
+
+    def search(self, text: bytes, /) -> object | None:
+        """None: it does not occur in the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupFilter:
     """Allow and deny lists, as many of each as there are: every one must let a group through."""
 
-    allow: tuple[re.Pattern[str], ...] = ()
-    deny: tuple[re.Pattern[str], ...] = ()
+    allow: tuple[Expression, ...] = ()
+    deny: tuple[Expression, ...] = ()
 
     def accepts(self, group: str) -> bool:
-        return all(each.search(group) for each in self.allow) and not any(
-            each.search(group) for each in self.deny
+        name = group.encode("utf-8", "surrogatepass")
+        return all(each.search(name) for each in self.allow) and not any(
+            each.search(name) for each in self.deny
         )
 
 

@@ -1,13 +1,16 @@
-"""Go's regular expressions in Python: what they match, and what cannot be had."""
+"""Go's regular expressions: what they match, what is wrong with those that are not any, and how long they take."""
 
 import contextlib
+import pickle
+import time
 from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warren.config.patterns import POSIX_CLASSES, PatternError, compiled
+from warren.common.group_filter import GroupFilter
+from warren.config.patterns import PatternError, compiled
 
 
 class Match(NamedTuple):
@@ -48,6 +51,14 @@ MATCHES = [
     Match("^[a[]$", ("[", "a"), ("b",)),
     Match(r"^\$\.\(\)$", ("$.()",), ("$",)),
     Match("^(a|b(c|d))+$", ("abcbd",), ("ab",)),
+    # what the translation to Python's expressions could not do
+    Match(r"^\p{Greek}+$", ("αβγ",), ("abc",)),
+    Match(r"^[^\pL]+$", ("123",), ("a1", "é")),
+    Match("(?U)^a+$", ("aaa",), ("b",)),
+    Match("^[[:^alpha:]]+$", ("12-",), ("a",)),
+    Match("^.$", ("é", "日"), ("ab",)),
+    Match("(?s)a.b", ("a\nb",), ("ab",)),
+    Match("a.b", ("a-b",), ("a\nb",)),
 ]
 
 
@@ -67,25 +78,50 @@ class Fault(NamedTuple):
 
 
 FAULTS = [
-    Fault("^(a", "missing ), unterminated subpattern at character 2", "add the missing )"),
-    Fault(
-        "a)", "unbalanced parenthesis at character 2", r"remove the ), or write \) when it is meant literally"
-    ),
+    Fault("^(a", "a ( is never closed", "add the missing )"),
+    Fault("a)", "there is a ) without its (", r"remove the ), or write \) when it is meant literally"),
     Fault(
         "*-team",
         "nothing to repeat at character 1",
         "put something before it that can repeat, for example .*",
     ),
-    Fault("[a-", "the bracket opened at character 1 is never closed", "add ]"),
-    Fault(r"\p{L}+", "Unicode classes are not supported", "list the characters, for example [A-Za-z]"),
-    Fault("(?U)a+", "the flag U (lazy by default) is not supported", "write *? and +? instead"),
-    Fault("[[:letter:]]", "[:letter:] is not a class", f"use one of {', '.join(sorted(POSIX_CLASSES))}"),
-    Fault("[[:^alpha:]]", "[:^alpha:] is not supported", "write [^[:alpha:]]"),
+    Fault("team-[a-", "a bracket is never closed at character 6", "add ]"),
+    Fault("a**", "** repeats what repeats already at character 2", "keep one of the two signs"),
+    Fault(
+        "a{1001}",
+        "{1001} is no number of repetitions at character 2",
+        "write at most 1000 in all, the smaller first",
+    ),
+    Fault(
+        "[[:letter:]]",
+        "[:letter:] is not a class at character 2",
+        "use one of alnum, alpha, ascii, blank, cntrl, digit, graph, lower, print, punct, space, upper, word, xdigit",
+    ),
+    Fault(
+        r"a\p{Letter}",
+        r"\p{Letter} is not a Unicode class at character 2",
+        r"use one such as \p{L} or \p{Greek}",
+    ),
     Fault("[z-a]", "bad character range z-a at character 2", "put the smaller character first"),
+    Fault(
+        r"team\q",
+        r"\q has no meaning at character 5",
+        r"remove the backslash, or write \\ when it is meant literally",
+    ),
+    Fault("team\\", "it ends with a backslash", r"remove it, or write \\ when it is meant literally"),
+    Fault(
+        "(?P<team", "a group has no valid name", "write (?P<name>…), with letters, digits and _ in the name"
+    ),
+    Fault(
+        "(?=team)",
+        "(?= is not supported at character 1",
+        "use groups (…), (?:…), (?P<name>…) and the flags i, m, s and U",
+    ),
+    Fault(r"\pL{1000}" * 100, "it is too large", "make its repetitions smaller"),
 ]
 
 
-@pytest.mark.parametrize("case", FAULTS, ids=lambda case: case.source)
+@pytest.mark.parametrize("case", FAULTS, ids=lambda case: case.source[:20])
 def test_faults(case: Fault) -> None:
     with pytest.raises(PatternError) as caught:
         compiled(case.source)
@@ -96,3 +132,23 @@ def test_faults(case: Fault) -> None:
 def test_any_text_is_an_expression_or_a_fault(source: str) -> None:
     with contextlib.suppress(PatternError):
         compiled(source).matches("some-group")
+
+
+def test_an_expression_that_took_hours_answers_at_once() -> None:
+    began = time.monotonic()
+    assert not compiled("(a+)+$").matches("a" * 50_000 + "!")
+    assert compiled("^(([a-z])+.)+[A-Z]([a-z])+$").matches("a" * 50_000) is False
+    assert time.monotonic() - began < 2
+
+
+def test_lists_travel_to_workers() -> None:
+    lists = GroupFilter(allow=(compiled("^team-").regex,), deny=(compiled("(?i)-TEST$").regex,))
+    there = pickle.loads(pickle.dumps(lists))
+    names = ["team-a", "team-a-test", "other", "team-é"]
+    assert [name for name in names if there.accepts(name)] == ["team-a", "team-é"]
+
+
+def test_what_is_wrong_is_not_written_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(PatternError):
+        compiled("(")
+    assert capfd.readouterr().err == ""

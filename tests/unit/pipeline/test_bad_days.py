@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from warren.clock import LookClock, Moment
 from warren.common import frames
 from warren.common.group_filter import GroupFilter
 from warren.common.status import Status
+from warren.config.patterns import compiled
 from warren.kafka import messages
 from warren.kafka.codec import encode
 from warren.snapshot.view import ClusterView
@@ -172,12 +172,12 @@ def test_a_group_that_was_denied_kept_its_windows_and_alarmed_for_a_week() -> No
     pipeline = Pipeline(WINDOW)
     *_, view = noisy(pipeline, range(30))
     assert view.groups() == ["calm", "noisy"]
-    denied = GroupFilter(deny=(re.compile("^noisy$"),))
+    denied = GroupFilter(deny=(compiled("^noisy$").regex,))
     pipeline.restart({CONSUMER: denied})
     for view in noisy(pipeline, range(30, 33), denied):
         assert view.groups() == ["calm"]
-    pipeline.restart({CONSUMER: GroupFilter(allow=(re.compile("nobody"),))})
-    (view,) = noisy(pipeline, range(33, 34), GroupFilter(allow=(re.compile("nobody"),)))
+    pipeline.restart({CONSUMER: GroupFilter(allow=(compiled("nobody").regex,))})
+    (view,) = noisy(pipeline, range(33, 34), GroupFilter(allow=(compiled("nobody").regex,)))
     assert view.groups() == []
 
 
@@ -186,7 +186,7 @@ def test_groups_of_a_consumer_that_was_removed_go_with_it() -> None:
     *_, view = noisy(pipeline, range(5))
     assert view.groups() == ["calm", "noisy"]
     pipeline.restart({"another": GroupFilter()})
-    (view,) = noisy(pipeline, range(5, 6), GroupFilter(allow=(re.compile("nobody"),)))
+    (view,) = noisy(pipeline, range(5, 6), GroupFilter(allow=(compiled("nobody").regex,)))
     assert view.groups() == []
 
 
