@@ -1,16 +1,19 @@
 """Checks beyond types: references between sections, files, and modules that contradict each other."""
 
 from collections.abc import Mapping
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Final
 
 from warren.config.kinds import ReadsFile, Section
-from warren.config.sections import HttpServer, KafkaConsumer, Tls
+from warren.config.sections import ClientProfile, HttpServer, KafkaConsumer, Tls
 from warren.config.settings import SINGLE, located
 from warren.config.tree import ModuleId, Tree, dotted, fields, likely_model, reference
 from warren.spelling import nearest
 
 # (section,) or (section, name): the module, for those that are valid by themselves
 Modules = Mapping[ModuleId, Section]
+# what the extra `aws` installs
+_AWS_SIGNER: Final = "aws_msk_iam_sasl_signer"
 
 
 def resolve_references(tree: Tree) -> None:
@@ -80,6 +83,7 @@ def check_sections(tree: Tree, modules: Modules) -> None:
     _clusters(tree)
     _consumers(tree, modules)
     _listeners(tree, modules)
+    _logins(tree, modules)
 
 
 def _clusters(tree: Tree) -> None:
@@ -129,3 +133,10 @@ def _listeners(tree: Tree, modules: Modules) -> None:
         if isinstance(tls, Tls) and not tls.certfile:
             what = f"[{dotted(('tls', module.tls))}] has no certificate"
             tree.add("error", (*module_id, "tls"), what, "a listener needs certfile and keyfile there")
+
+
+def _logins(tree: Tree, modules: Modules) -> None:
+    for module_id, module in modules.items():
+        if isinstance(module, ClientProfile) and module.iam and find_spec(_AWS_SIGNER) is None:
+            what = "logins at AWS MSK need AWS's signer, which is not installed"
+            tree.add("error", (*module_id, "iam"), what, "pip install 'warren[aws]'")

@@ -181,7 +181,8 @@ class Iam(Section):
     region: str = Field(min_length=1, description="AWS region", examples=["eu-west-1"])
     role_arn: str = Field(default="", description="role to assume first; empty: none")
     profile: str = Field(
-        default="", description="profile in AWS's credentials file; empty: the environment's credentials"
+        default="",
+        description="profile in AWS's files, also of SSO; empty: what botocore finds (environment, IRSA, instance)",
     )
 
 

@@ -9,6 +9,7 @@ from tests.configurations import SMALLEST
 from typer.testing import CliRunner
 
 from warren.cli.main import app
+from warren.config import checks
 
 RUNNER = CliRunner()
 
@@ -70,7 +71,7 @@ BROKEN = [
         GOOD + "[storage.default]\ngroup-denylist = '^(test-'\n",
         """\
 ✗ error  storage.default.group-denylist  burrow.toml:8
-    "^(test-" is not a regular expression: missing ), unterminated subpattern at character 2; \
+    "^(test-" is not a regular expression: a ( is never closed; \
 add the missing )
 """,
     ),
@@ -191,6 +192,22 @@ def checked(tmp_path: Path, text: str, *arguments: str) -> tuple[int, str]:
 def test_broken_files(tmp_path: Path, case: Broken) -> None:
     closing = f"{tmp_path / 'burrow.toml'}: 1 problem, 0 warnings\n"
     assert checked(tmp_path, case.text) == (2, case.said + closing)
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_login_at_aws_names_the_extra_that_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, installed: bool
+) -> None:
+    if not installed:
+        monkeypatch.setattr(checks, "find_spec", lambda _name: None)
+    text = GOOD + "[client-profile.msk]\niam = 'aws'\n[iam.aws]\nregion = 'eu-west-1'\n"
+    code, said = checked(tmp_path, text)
+    missing = """\
+✗ error  client-profile.msk.iam  burrow.toml:8
+    logins at AWS MSK need AWS's signer, which is not installed; pip install 'warren[aws]'
+"""
+    assert (missing in said) is not installed
+    assert code == (0 if installed else 2)
 
 
 def test_all_problems_at_once(tmp_path: Path) -> None:
