@@ -6,6 +6,7 @@ import re
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,8 @@ def test_every_locked_requirement_has_one_version_and_hashes() -> None:
 
 def test_the_lock_holds_all_that_the_project_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = map(Requirement, project["dependencies"] + project["optional-dependencies"]["dev"])
+    extras = project["optional-dependencies"].values()
+    wanted = map(Requirement, chain(project["dependencies"], *extras))
     versions = {canonicalize_name(name): version for name, version in (each.split("==") for each in locked())}
     for requirement in wanted:
         version = versions.get(canonicalize_name(requirement.name))
