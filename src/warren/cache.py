@@ -1,4 +1,4 @@
-"""Where Warren keeps what it downloads, and how two processes keep out of each other's way there."""
+"""The directory for downloads, and locks between processes that use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Our clocks, read at the edges only: everything inside takes time as an argument."""
+"""Clocks, read at the edges only: everything inside takes time as an argument."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-# the wall clock may differ so much from the monotonic clock between two looks: time servers correct it in small steps
+# tolerated difference between wall clock and monotonic clock between two polls: time servers correct in small steps
 _DRIFT_MS: Final = 2_000
-# a wall clock that has gone along with the monotonic clock for so long is right: the time before counts as passed
+# a wall clock that has run with the monotonic clock for this long is right: the downtime before counts as passed
 _CONFIRMED_MS: Final = 600_000
-# so long after a jump the wall clock is not to be relied upon
-_DOUBT_MS: Final = 60_000
+# for this long after a jump the wall clock is unreliable
+_UNRELIABLE_MS: Final = 60_000
 
 
 def now_ms() -> int:
@@ -28,22 +28,22 @@ def monotonic_ms() -> int:
 class Moment:
     """One moment by three clocks."""
 
-    # can be wrong by hours, and be set at any time
+    # can be wrong by hours, and can be set at any time
     wall_ms: int
     # the time in which looks were taken, over all restarts
     steady_ms: int
     # the time by which things expire: never ahead of what the monotonic clock confirms
     expiry_ms: int
-    # how far the wall clock was set lately, 0: it was not
+    # size of a recent jump of the wall clock, 0: none
     jumped_ms: int = 0
 
 
 class LookClock:
     """Tells the time of each look of one process, given the readings of both clocks.
 
-    The steady clock goes on from where the last process left it. The expiry clock does so too and catches up with the
-    wall clock, once, when that has run without a jump for ten minutes: a machine whose clock is wrong at boot expires
-    nothing, a downtime of days counts ten minutes later.
+    The steady clock continues from the last process. The expiry clock does so too and catches up with the wall clock,
+    once, when that has run without a jump for ten minutes: a machine whose clock is wrong at boot expires nothing, a
+    downtime of days counts ten minutes later.
     """
 
     def __init__(self, last: Moment | None) -> None:
@@ -67,7 +67,7 @@ class LookClock:
             if abs(jump_ms) > _DRIFT_MS:
                 self._jumped_ms, self._jumped_at_ms = jump_ms, monotonic_ms
                 self._even_since_ms = monotonic_ms
-        if self._jumped_ms and monotonic_ms - self._jumped_at_ms > _DOUBT_MS:
+        if self._jumped_ms and monotonic_ms - self._jumped_at_ms > _UNRELIABLE_MS:
             self._jumped_ms = 0
         self._wall_ms, self._monotonic_ms = wall_ms, monotonic_ms
         last = self._last or Moment(wall_ms, wall_ms, wall_ms)
@@ -78,12 +78,12 @@ class LookClock:
         return self._last
 
 
-def jump_sentence(jumped_ms: int) -> str:
-    """What is wrong with a clock that was set by so much; empty when it was not."""
+def jump_message(jumped_ms: int) -> str:
+    """The error message for a clock jump; empty without one."""
     if not jumped_ms:
         return ""
     way = "forward" if jumped_ms > 0 else "back"
     return (
         f"The clock of this machine was set {way} by {abs(jumped_ms) // 1000} s: "
-        f"verdicts are not relied upon for {_DOUBT_MS // 1000} s. Is it kept by a time server?"
+        f"statuses are unreliable for {_UNRELIABLE_MS // 1000} s. Is it synchronised with a time server?"
     )

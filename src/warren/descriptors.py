@@ -1,4 +1,4 @@
-"""File descriptors: as many as this process may have."""
+"""The limit of open file descriptors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import resource
 from typing import Final
 
-# some programs walk through all descriptors that they could have: not millions of them
+# some programs iterate over all possible descriptors: not millions of them
 _ENOUGH: Final = 65_536
 
 
@@ -15,7 +15,7 @@ def raise_limit() -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _ENOUGH if hard == resource.RLIM_INFINITY else min(hard, _ENOUGH)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        # a container may forbid even this: Warren works with what it has
+        # a container may forbid even this
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

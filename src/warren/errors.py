@@ -9,7 +9,7 @@ from typing import ClassVar
 class WarrenError(Exception):
     """Something a person has to act on; shown as its message, never as a traceback."""
 
-    # what the process exits with: 1 the thing asked for is not so, 2 wrong usage or configuration
+    # exit code of the process: 1 failure, 2 wrong usage or configuration
     exit_code: ClassVar[int] = 1
 
 

@@ -1,4 +1,4 @@
-"""The Java that Spark and the broker run on: found, asked for its version, or missed in one sentence."""
+"""Finds the Java that Spark and the broker run on, and checks its version."""
 
 from __future__ import annotations
 
@@ -68,16 +68,16 @@ def _major(path: Path) -> int:
         answer = str(error)
     match = re.search(r'version "(?:1\.)?(\d+)', answer)
     if match is None:
-        said = answer.strip().splitlines()
+        output = answer.strip().splitlines()
         raise JavaError(
-            f"Java {OLDEST} or newer is needed and {path} does not say its version "
-            f"({said[0] if said else 'no output'}): {REMEDY}."
+            f"Java {OLDEST} or newer is needed and {path} does not print its version "
+            f"({output[0] if output else 'no output'}): {REMEDY}."
         )
     return int(match.group(1))
 
 
 if __name__ == "__main__":
-    # for the set-up, before there is anything else to run it with
+    # for tools/setup, before anything else is installed
     try:
         find_java()
     except JavaError as error:

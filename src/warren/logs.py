@@ -34,7 +34,7 @@ LEVELS: Final[Mapping[str, int]] = MappingProxyType(
         "fatal": logging.CRITICAL,
     }
 )
-# what a running Burrow takes; it knows panic only at start
+# the levels that can be set at runtime; Burrow accepts panic only at start
 CHANGEABLE: Final = frozenset(LEVELS) - {"panic"}
 # level: how Burrow writes it
 NAMES: Final[Mapping[int, str]] = MappingProxyType(
@@ -46,7 +46,7 @@ NAMES: Final[Mapping[int, str]] = MappingProxyType(
         logging.CRITICAL: "fatal",
     }
 )
-# libraries that talk too much below this; httpx would also write addresses that hold tokens
+# libraries that log too much; httpx would also log URLs that contain tokens
 QUIET: Final = ("asyncio", "elastic_transport", "httpcore", "httpx", "kazoo", "py4j", "urllib3")
 
 MEGABYTE: Final = 1024 * 1024
@@ -60,11 +60,11 @@ class LogError(WarrenError):
 
 
 class UnknownLevelError(WarrenError):
-    """A level that Burrow does not take either."""
+    """A level that Burrow does not accept either."""
 
 
 def begin(settings: Settings, now: datetime) -> None:
-    """The whole start: output into general.stdout-logfile, the log, and the file's warnings in it."""
+    """Set up logging: redirect output to general.stdout-logfile, configure, and log the configuration's warnings."""
     if settings.general.stdout_logfile:
         redirect_output(Path(settings.general.stdout_logfile), now)
     configure(settings.logging)
@@ -74,7 +74,7 @@ def begin(settings: Settings, now: datetime) -> None:
 
 
 def configure(settings: Logging, *, stream: TextIO | None = None) -> None:
-    """Sends everything, our own and other libraries' words, where the settings say; may be called again."""
+    """Send the log lines of Warren and of libraries to the configured output; may be called again."""
     clock = local_time if settings.use_localtime else utc
     handler: logging.Handler
     if settings.filename:
@@ -116,7 +116,7 @@ def configure(settings: Logging, *, stream: TextIO | None = None) -> None:
 
 
 def set_level(name: str) -> None:
-    """Changes the level from the next line on; UnknownLevelError for a name that Burrow does not take."""
+    """Changes the level from the next line on; UnknownLevelError for a name that Burrow does not accept."""
     logging.getLogger().setLevel(level_named(name))
 
 
@@ -128,12 +128,12 @@ def level_named(name: str) -> int:
 
 
 def get_level() -> str:
-    """The level now, in Burrow's words."""
+    """The current level, by Burrow's name."""
     return NAMES.get(logging.getLogger().level, "info")
 
 
 def redirect_output(path: Path, now: datetime) -> None:
-    """Standard output and error into a file (general.stdout-logfile); an older one is kept with its date."""
+    """Redirect standard output and error to a file (general.stdout-logfile); an older one is renamed with its date."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
@@ -156,7 +156,7 @@ def utc() -> datetime:
 
 
 def local_time() -> datetime:
-    """Now, as the clock on the wall."""
+    """Now, in local time."""
     return datetime.now(UTC).astimezone()
 
 
@@ -195,7 +195,7 @@ def burrow_names(_logger: object, _method: str, event: EventDict) -> EventDict:
 
 
 def hide_secrets(_logger: object, _method: str, event: EventDict) -> EventDict:
-    """No secret leaves: by its type, by the name of its key, or by its place in an address."""
+    """Redact secrets: by type, by the name of the key, or inside URLs."""
     return {key: secrecy.hidden(key, value) for key, value in event.items()}
 
 
@@ -218,7 +218,7 @@ def _file_handler(settings: Logging, clock: Clock) -> logging.Handler:
 
 
 class RotatingFile(logging.handlers.BaseRotatingHandler):
-    """A file that is put aside when full: burrow.log becomes burrow-2026-11-15T08-30-00.000.log."""
+    """A file that is rotated when full: burrow.log becomes burrow-2026-11-15T08-30-00.000.log."""
 
     def __init__(
         self, path: Path, clock: Clock, *, max_bytes: int, backups: int, max_age: timedelta, compress: bool
@@ -238,7 +238,7 @@ class RotatingFile(logging.handlers.BaseRotatingHandler):
         return size > 0 and size + len(self.format(record).encode()) + 1 > self.max_bytes
 
     def doRollover(self) -> None:  # noqa: N802 - the library's name
-        """Puts the file aside and begins a new one; compressing and clearing up happen beside."""
+        """Rotate the file; compression and deletion happen in a thread."""
         if self.stream:
             self.stream.close()
         stamp = self.clock().strftime("%Y-%m-%dT%H-%M-%S.%f")[:-3]
@@ -246,15 +246,15 @@ class RotatingFile(logging.handlers.BaseRotatingHandler):
         self.stream = self._open()
         if self._tidying is not None:
             self._tidying.join()
-        self._tidying = threading.Thread(target=self.tidy, args=(self.clock(),), name="log-tidying")
+        self._tidying = threading.Thread(target=self.tidy, args=(self.clock(),), name="log-cleanup")
         self._tidying.start()
 
     def tidy(self, now: datetime) -> None:
-        """Compresses what was put aside, and removes what is too old or too much."""
+        """Compress rotated files, and delete those that are too old or too many."""
         kept = self.put_aside()
         oldest = now.replace(tzinfo=None) - self.max_age
         for index, (stamp, path) in enumerate(kept):
-            # files can vanish under our hands: somebody else may clear up too
+            # another process may delete files too
             with suppress(FileNotFoundError):
                 if (self.backups and index >= self.backups) or (self.max_age and stamp < oldest):
                     path.unlink()
@@ -262,7 +262,7 @@ class RotatingFile(logging.handlers.BaseRotatingHandler):
                     _compressed(path)
 
     def put_aside(self) -> list[tuple[datetime, Path]]:
-        """The files put aside with their times, newest first."""
+        """The rotated files with their times, newest first."""
         found = []
         for path in self.path.parent.glob(f"{self.path.stem}-*"):
             stamp = (
@@ -275,7 +275,7 @@ class RotatingFile(logging.handlers.BaseRotatingHandler):
         return sorted(found, reverse=True)
 
     def close(self) -> None:
-        """Waits for the clearing up."""
+        """Wait for the cleanup."""
         super().close()
         if self._tidying is not None:
             self._tidying.join()

@@ -18,7 +18,7 @@ class AlreadyRunningError(WarrenError):
 
 @contextmanager
 def held(path: Path | None) -> Iterator[None]:
-    """Hold the file; one that a dead process left behind is taken over. None: no file."""
+    """Hold the file; a stale one is replaced. None: no file."""
     if path is None:
         yield
         return
@@ -37,12 +37,12 @@ def held(path: Path | None) -> Iterator[None]:
 
 
 def _holder(path: Path) -> int | None:
-    """The living process that wrote the file."""
+    """The running process that wrote the file."""
     try:
         number = int(path.read_text())
     except (FileNotFoundError, ValueError):
         return None
-    # the id may have gone to somebody else since
+    # the id may have been reused since
     try:
         alive = psutil.Process(number).create_time() <= path.stat().st_mtime + 1
     except psutil.NoSuchProcess:

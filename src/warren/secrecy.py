@@ -1,4 +1,4 @@
-"""What a secret is and how it is hidden: the one place that knows, for the log, the API, errors and drafts."""
+"""Redaction: what a secret is and how it is hidden, for the log, the API, errors and drafts."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import SecretStr
 
-# in place of what nobody is to see
+# replaces a secret
 HIDDEN: Final = "REDACTED"
 
-# names under which people keep secrets: of settings, extras, headers, parameters of an address
+# names of secrets: settings, extras, headers, URL parameters
 _SECRET_NAME: Final = re.compile(
     r"passw|passphrase|pass$|pwd|secret|token|credential|auth(?!or)|signature|bearer|webhook|cookie|"
     r"(?:^|[_.-]|api|access|private|routing|integration|service)(?:key|sig|sas|sid|pin|dsn)(?:$|[_.-])",
     re.IGNORECASE,
 )
-# parameters of an address that are one as well; elsewhere a code is a number of some kind
+# more names in URLs only
 _SECRET_PARAMETER: Final = re.compile(r"(?:^|[_.-])(?:code|sv|sp|k)$", re.IGNORECASE)
 _SECRET_VALUE: Final = (
     re.compile(r"(?:bearer|basic|digest|token)\s+\S+", re.IGNORECASE),
     # the beginnings of well-known tokens: JSON web tokens, Slack, GitHub, GitLab, AWS, Google, OpenAI, Grafana
     re.compile(r"eyJ[\w-]+\.[\w-]+\.|xox[a-z]-|gh[a-z]_|github_pat_|glpat-|AKIA|AIza|sk-|glsa_|glc_"),
-    # long hexadecimal numbers, and letters and digits in a mix that nobody would think of
+    # long hexadecimal numbers, and random mixes of letters and digits
     re.compile(r"[0-9a-fA-F]{32,}$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"),
     re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w+/=]{24,}$", re.ASCII),
 )
@@ -33,18 +33,18 @@ _PARAMETER: Final = re.compile(r"(?P<name>[^?&#=]+)=(?P<value>[^&#]*)")
 _ORIGIN: Final = re.compile(
     r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^/?#@]*@)?(?P<host>[^/?#]*)(?P<rest>.*)", re.DOTALL
 )
-# an address that is nothing but a template's expression
+# a URL that is only a template expression
 _TEMPLATE: Final = re.compile(r"\s*\{\{[^{}]*\}\}\s*")
-# addresses that are themselves the permission to send (Slack, Teams, Discord, and those that copy them)
+# URLs whose path is a credential (Slack, Teams, Discord and compatible ones)
 _WEBHOOK_PATH: Final = re.compile(
     r"(?<=://)(?P<host>[^/?#]*(?:hooks?\.|webhook)[^/?#]*|[^/?#]+(?=/api/webhooks/))/[^?#]*", re.IGNORECASE
 )
-# a shorter part of an address is a word that may stand anywhere in a text
+# shorter parts of a URL may occur anywhere in a text
 _LEAST_PART: Final = 6
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether what stands under this name is a secret."""
+    """Whether a value of this name is a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
@@ -59,7 +59,7 @@ def without_login(text: str) -> str:
 
 
 def hidden(name: object, value: Any) -> Any:
-    """A value of any kind as it may be written down under that name."""
+    """A value of any kind with its secrets redacted, given its name."""
     if isinstance(value, SecretStr) or (value and isinstance(name, str) and is_secret_name(name)):
         return HIDDEN
     if isinstance(value, Mapping):
@@ -72,7 +72,7 @@ def hidden(name: object, value: Any) -> Any:
 
 
 def origin(address: str) -> str:
-    """Scheme and host of an address, for those who need not know the rest: its path may be the permission to send."""
+    """Scheme and host of a URL: its path may be a credential."""
     found = _ORIGIN.fullmatch(address)
     if found is None:
         return address if not address or _TEMPLATE.fullmatch(address) else HIDDEN
@@ -81,7 +81,7 @@ def origin(address: str) -> str:
 
 
 def address(text: str) -> str:
-    """An address without login, secret parameters, or the path of a well-known webhook, for those who may see it."""
+    """A URL without login, secret parameters, or the path of a well-known webhook, for administrators."""
     if "://" not in text:
         return text
     shown = _WEBHOOK_PATH.sub(rf"\g<host>/{HIDDEN}", without_login(text))
@@ -103,7 +103,7 @@ def extras(values: Mapping[str, str], *, everything: bool) -> dict[str, str]:
 
 
 def parts(url: str) -> tuple[str, ...]:
-    """What of an address a receiver may repeat in its answer, however it writes it; longest first."""
+    """The parts of a URL that a receiver may repeat in its response, in any encoding; longest first."""
     try:
         split = urlsplit(url)
     except ValueError:

@@ -1,10 +1,10 @@
-"""Warren as a whole: the engine, the servers and the notifier round it, started and stopped together."""
+"""Warren as a whole: HTTP server, engine and notifier, started in this order and stopped in its reverse."""
 
 from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 from urllib.parse import urlsplit
 
 import structlog
@@ -22,19 +22,35 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("warren")
 
-# how long one thread may keep the interpreter while another waits for it. A trigger lets go of it some hundred times:
-# with Python's 5 ms each, requests by the thousand made triggers two and a half times as long
+# how long one thread may hold the GIL while another waits for it. A trigger releases it some hundred times: with
+# Python's default of 5 ms, thousands of requests made triggers two and a half times as long
 _SWITCH_S: Final = 0.0002
 
 
+class Part(Protocol):
+    """One part of Warren; `stop` is called only after a successful `start`."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
 class Service:
-    """A context manager: inside it Warren runs. The servers come first, so that they can say that it is starting."""
+    """A context manager: inside it Warren runs.
+
+    The server starts first, so that health checks are answered during the start, and stops last.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self.engine = Engine(settings)
         self._notifier = self._made_notifier()
         self._server = Server(settings, self.engine, notifying=self._notifier)
+        # in the order of their start
+        self._parts: tuple[Part, ...] = (self._server, self.engine)
+        if self._notifier is not None:
+            self._parts += (self._notifier,)
+        self._started = ExitStack()
 
     @property
     def urls(self) -> dict[str, str]:
@@ -46,29 +62,28 @@ class Service:
             log.warning("not supported yet", module=sentence)
         sys.setswitchinterval(_SWITCH_S)
         descriptors.raise_limit()
-        with ExitStack() as undoing:
-            self._server.start()
-            undoing.callback(self._server.stop)
-            self.engine.start()
-            undoing.callback(self.engine.stop)
-            if self._notifier is not None:
-                self._notifier.start()
-                log.info("notifying", modules=_described(self._settings))
-            undoing.pop_all()
+        # a part that fails to start, or to stop, does not keep the others from being stopped
+        with ExitStack() as started:
+            for part in self._parts:
+                part.start()
+                started.callback(part.stop)
+            self._started = started.pop_all()
+        if self._notifier is not None:
+            log.info("notifying", modules=_described(self._settings))
         return self
 
     def _made_notifier(self) -> Coordinator | None:
-        """None when nobody is to be told anything; ConfigError with every mistake of the templates."""
+        """None without notifiers; ConfigError with all errors of the templates."""
         settings = self._settings
         if not settings.notifier:
             return None
-        # whoever notifies nobody does not wait for the templates' engines and the senders' clients
+        # slow imports, needed with notifiers only
         from warren.notifier.coordinator import Coordinator  # noqa: PLC0415
 
         return Coordinator(settings, self.engine, self._page)
 
     def _page(self, cluster: str, group: str) -> str:
-        """Where people find a group; the port is known once the listener has one."""
+        """The URL of a group's page; the port is known once the listener has one."""
         from warren.notifier.links import pages  # noqa: PLC0415
 
         first = next(iter(self.urls.values()), "")
@@ -77,12 +92,7 @@ class Service:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # each is stopped though another fails; the last one named is the first
-        with ExitStack() as stopping:
-            stopping.callback(self.engine.stop)
-            stopping.callback(self._server.stop)
-            if self._notifier is not None:
-                stopping.callback(self._notifier.stop)
+        self._started.close()
 
 
 def _described(settings: Settings) -> list[str]:

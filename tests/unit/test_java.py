@@ -72,7 +72,7 @@ def test_a_java_home_without_java_is_named(tmp_path: Path) -> None:
 
 def test_a_java_that_does_not_answer_is_named(tmp_path: Path) -> None:
     path = fake_java(tmp_path, "cannot load libjvm")
-    with pytest.raises(JavaError, match=rf"{path} does not say its version \(cannot load libjvm\)"):
+    with pytest.raises(JavaError, match=rf"{path} does not print its version \(cannot load libjvm\)"):
         find_java({"JAVA_HOME": str(tmp_path)})
 
 

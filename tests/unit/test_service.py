@@ -1,4 +1,4 @@
-"""Warren as a whole, before it is started."""
+"""Warren as a whole: its settings, and the order of its parts."""
 
 from __future__ import annotations
 
@@ -38,3 +38,53 @@ def test_a_template_beside_the_configuration_is_found(
 
 def test_without_notifiers_there_is_nothing_to_start(tmp_path: Path) -> None:
     assert service(tmp_path, "").urls == {}
+
+
+class Recorder:
+    """Stands for a part of Warren, and notes what is called."""
+
+    def __init__(self, name: str, calls: list[str], failing: str = "") -> None:
+        self._name, self._calls, self._failing = name, calls, failing
+
+    def start(self) -> None:
+        self._call("start")
+
+    def stop(self) -> None:
+        self._call("stop")
+
+    def _call(self, what: str) -> None:
+        self._calls.append(f"{what} {self._name}")
+        if self._calls[-1] == self._failing:
+            raise RuntimeError(self._failing)
+
+
+def with_parts(tmp_path: Path, failing: str = "") -> tuple[Service, list[str]]:
+    made, calls = service(tmp_path, ""), []
+    made._parts = tuple(Recorder(name, calls, failing) for name in ("server", "engine", "notifier"))
+    return made, calls
+
+
+def test_parts_stop_in_the_reverse_order_of_their_start(tmp_path: Path) -> None:
+    made, calls = with_parts(tmp_path)
+    with made:
+        assert calls == ["start server", "start engine", "start notifier"]
+    assert calls[3:] == ["stop notifier", "stop engine", "stop server"]
+
+
+def test_the_parts_before_one_that_cannot_start_are_stopped(tmp_path: Path) -> None:
+    made, calls = with_parts(tmp_path, "start notifier")
+    with pytest.raises(RuntimeError), made:
+        pass
+    assert calls[3:] == ["stop engine", "stop server"]
+
+
+def test_a_part_that_fails_to_stop_does_not_keep_the_others_running(tmp_path: Path) -> None:
+    made, calls = with_parts(tmp_path, "stop notifier")
+    with pytest.raises(RuntimeError), made:
+        pass
+    assert calls[3:] == ["stop notifier", "stop engine", "stop server"]
+
+
+def test_the_engine_starts_after_the_server_and_stops_before_it(tmp_path: Path) -> None:
+    made = service(tmp_path, "[notifier.n]\nclass-name = 'null'\n")
+    assert made._parts == (made._server, made.engine, made._notifier)

@@ -1,4 +1,4 @@
-"""A try of a server, and all tries at once, each with a time limit."""
+"""Probes of servers, run in parallel, each with a time limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from warren.errors import WarrenError
 
-# how much longer than its own limit a try may take before it is given up
+# how much longer than its own limit a probe may take before it counts as failed
 _GRACE_S: Final = 1.0
 
 
@@ -20,7 +20,7 @@ class UnreachableError(WarrenError):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One try: what for, where, and how; it returns what it found or raises UnreachableError."""
+    """One probe; `attempt` returns what it found or raises UnreachableError."""
 
     # dotted name of the section
     key: str
@@ -31,7 +31,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a try went."""
+    """The result of a probe."""
 
     probe: Probe
     reached: bool
@@ -39,8 +39,8 @@ class Outcome:
     seconds: float
 
 
-def attempted(tries: list[Probe], limit_s: float) -> list[Outcome]:
-    """The outcomes in the order of the tries; one that hangs costs no more than its limit."""
+def run_probes(probes: list[Probe], limit_s: float) -> list[Outcome]:
+    """The outcomes in the order of the probes; one that hangs takes no more than its limit."""
     outcomes: dict[int, Outcome] = {}
 
     def run(index: int, probe: Probe) -> None:
@@ -53,7 +53,7 @@ def attempted(tries: list[Probe], limit_s: float) -> list[Outcome]:
 
     # daemons: a thread stuck in a name lookup must not keep the process from ending
     threads = [
-        threading.Thread(target=run, args=(index, probe), daemon=True) for index, probe in enumerate(tries)
+        threading.Thread(target=run, args=(index, probe), daemon=True) for index, probe in enumerate(probes)
     ]
     deadline = time.monotonic() + limit_s + _GRACE_S
     for thread in threads:
@@ -63,5 +63,5 @@ def attempted(tries: list[Probe], limit_s: float) -> list[Outcome]:
     late = f"no answer within {limit_s:g} s"
     return [
         outcomes.get(index, Outcome(probe, reached=False, detail=late, seconds=limit_s))
-        for index, probe in enumerate(tries)
+        for index, probe in enumerate(probes)
     ]

@@ -1,4 +1,4 @@
-"""`warren bench`: measure the pipeline on this machine, with targets beside the figures."""
+"""`warren bench`: measure the pipeline on this machine, compared with targets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WarmUp = Annotated[float, typer.Option(min=0, metavar="S", help="How long to let
 Entries = Annotated[int, typer.Option(min=1, metavar="N", help="Commits in each window before it starts.")]
 Results = Annotated[Path, typer.Option(metavar="DIR", help="Where the JSON goes.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the JSON instead of the table.")]
-Quick = Annotated[bool, typer.Option("--quick", help="Small sizes: proves that it works, measures little.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Small sizes: a smoke test.")]
 Check = Annotated[bool, typer.Option("--check", help="Exit with 1 when a target is missed.")]
 
 Bench = Callable[[Tell], Report]
@@ -88,7 +88,7 @@ def replay_command(
     as_json: AsJson = False,
     check: Check = False,
 ) -> None:
-    """How fast a topic full of commits becomes a snapshot: beside a bare drain, warm, and from the start.
+    """Time from a topic full of commits to a snapshot: compared with a bare drain, warm and cold.
 
     [bold]Examples[/bold]
 
@@ -219,10 +219,10 @@ def bench(
     as_json: AsJson = False,
     check: Check = False,
 ) -> None:
-    """Measure Warren on this machine, with targets beside the figures; alone: all of it.
+    """Measure Warren on this machine, compared with targets; without a subcommand: all benchmarks.
 
-    Every benchmark has a Kafka broker, a writer and a Warren of its own, in processes of their own, and leaves
-    nothing but a file in bench-results.
+    Every benchmark starts its own Kafka broker, writer and Warren, in processes of their own, and leaves
+    only a file in bench-results.
 
     [bold]Examples[/bold]
 
@@ -238,7 +238,7 @@ def bench(
 
 def _present(benches: list[Bench], results: Path, *, as_json: bool, check: bool) -> None:
     """Run them one after the other, show what each found, and leave it in files."""
-    # a service manager's stop is the same as a person's Ctrl-C, which a shell may have told us to ignore
+    # SIGTERM is handled like Ctrl-C, and SIGINT is enabled: shells disable it for background jobs
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     console = Console()

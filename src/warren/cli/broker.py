@@ -30,12 +30,12 @@ def broker(
         str | None,
         typer.Option(
             metavar="MECH:USER:PASSWORD",
-            help="Ask clients to log in: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.",
+            help="Require a login: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.",
         ),
     ] = None,
-    tls: Annotated[bool, typer.Option("--tls", help="Speak TLS, with certificates made for it.")] = False,
+    tls: Annotated[bool, typer.Option("--tls", help="Use TLS, with generated certificates.")] = False,
     client_certificates: Annotated[
-        bool, typer.Option("--client-certificates", help="Speak TLS and ask clients for a certificate too.")
+        bool, typer.Option("--client-certificates", help="Use TLS and require client certificates.")
     ] = False,
     heap: Annotated[int, typer.Option(min=128, metavar="MB", help="Memory for Kafka's Java heap.")] = 512,
 ) -> None:
@@ -51,7 +51,7 @@ def broker(
 
     [cyan]warren broker --sasl PLAIN:alice:secret --tls[/cyan]
     """
-    # a service manager's stop is the same as a person's Ctrl-C
+    # SIGTERM is handled like Ctrl-C
     signal.signal(signal.SIGTERM, _interrupt)
     credentials = Credentials.parse(sasl) if sasl else None
     try:
@@ -67,19 +67,19 @@ def broker(
             for line in _welcome(running, temporary=data is None):
                 typer.echo(line)
             running.wait()
-            raise BrokerError(f"Kafka ended by itself; {running.log} says why.")
+            raise BrokerError(f"Kafka ended unexpectedly; see {running.log}.")
     except KeyboardInterrupt:
         typer.echo("\nStopped.")
 
 
 def _welcome(running: Broker, *, temporary: bool) -> Iterable[str]:
-    """What a person or a script needs to use the broker; the password stays with who gave it."""
+    """The settings for clients of the broker; without the password."""
     yield "Kafka is running. Settings for a client:"
     yield ""
     for key, value in running.client_settings.items():
         yield f"  {key}={'…' if key == 'sasl.password' else value}"
     yield ""
-    kept = "which goes when it stops" if temporary else "which stays"
+    kept = "which is deleted when it stops" if temporary else "which is kept"
     yield f"Its data and log are in {running.data}, {kept}."
     yield "Ctrl-C stops it."
 

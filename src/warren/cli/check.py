@@ -1,4 +1,4 @@
-"""`warren check`: look a configuration over without starting anything."""
+"""`warren check`: check a configuration without starting anything."""
 
 import json
 import os
@@ -24,19 +24,20 @@ def check(
     config_dir: ConfigDir = None,
     config: ConfigFile = None,
     connect: Annotated[
-        bool, typer.Option("--connect", help="Also try every Kafka, ZooKeeper, notifier and sink it names.")
+        bool,
+        typer.Option("--connect", help="Also connect to every Kafka, ZooKeeper, notifier and sink in it."),
     ] = False,
     timeout: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit of each try.")
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Time limit of each connection.")
     ] = 10.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Look a configuration over without starting anything.
+    """Check a configuration without starting anything.
 
-    It says everything that is wrong at once: where, what, and what would
-    be right. Environment variables count, as they do at start.
+    It reports all problems at once, each with its location and its fix.
+    Environment variables count, as they do at start.
 
-    Exit code: 0 when all is well, 1 when a server cannot be reached, 2 when
+    Exit code: 0 when it is valid, 1 when a server cannot be reached, 2 when
     the configuration has errors.
 
     [bold]Examples[/bold]
@@ -64,11 +65,11 @@ def check(
 
 
 def _with_templates(found: Examination) -> Examination:
-    """Also what is wrong with the notifiers' templates, where the rest is well enough to find them."""
+    """Adds the errors of the notifiers' templates, where the settings are valid."""
     settings = found.settings
     if settings is None or not settings.notifier:
         return found
-    from warren.notifier import templates  # noqa: PLC0415 - only who notifies waits for template engines
+    from warren.notifier import templates  # noqa: PLC0415 - slow import, needed with notifiers only
 
     problems = (*found.problems, *templates.examine(settings))
     usable = all(problem.severity != "error" for problem in problems)
@@ -76,16 +77,16 @@ def _with_templates(found: Examination) -> Examination:
 
 
 def _outcomes(settings: Settings, limit_s: float) -> "Sequence[Outcome]":
-    from warren.cli.attempts import attempted  # noqa: PLC0415
+    from warren.cli.attempts import run_probes  # noqa: PLC0415
     from warren.cli.probes import probes  # noqa: PLC0415 - clients cost a third of a second
 
-    tries = list(probes(settings))
-    with Console(stderr=True).status(f"Trying {len(tries)} servers…"):
-        return attempted(tries, limit_s)
+    jobs = list(probes(settings))
+    with Console(stderr=True).status(f"Trying {len(jobs)} servers…"):
+        return run_probes(jobs, limit_s)
 
 
 def _json(found: Examination, outcomes: "Sequence[Outcome]") -> str:
-    tries = [
+    jobs = [
         {
             "key": outcome.probe.key,
             "kind": outcome.probe.kind,
@@ -102,7 +103,7 @@ def _json(found: Examination, outcomes: "Sequence[Outcome]") -> str:
             "ok": found.settings is not None and all(outcome.reached for outcome in outcomes),
             "problems": [asdict(problem) for problem in found.problems],
             "not_yet": list(limitations(found.settings)) if found.settings else [],
-            "connections": tries,
+            "connections": jobs,
         },
         indent=2,
     )

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from warren.cli.colours import coloured
-from warren.cli.signals import stop_asked
+from warren.cli.signals import stop_signal
 from warren.config.sections import Logging
 from warren.demo.stage import CLUSTER, Scene, Stage
 from warren.demo.traffic import DEFAULT_SEED
@@ -38,9 +38,9 @@ def demo(
         typer.Option("--check", help="End when every group has its status (0), or after 180 s (1)."),
     ] = False,
 ) -> None:
-    """See it all at once: a real Kafka broker, consumer groups in trouble, and Warren's verdicts.
+    """Run everything on this machine: a real Kafka broker, groups of every status, and Warren.
 
-    Everything runs on 127.0.0.1 and is gone after Ctrl-C.
+    Everything runs on 127.0.0.1 and is removed after Ctrl-C.
 
     [bold]Examples[/bold]
 
@@ -48,11 +48,11 @@ def demo(
 
     [cyan]warren demo --port 0[/cyan]     on any free port
 
-    [cyan]warren demo --check[/cyan]      does every group end in the status that it was made for?
+    [cyan]warren demo --check[/cyan]      does every group get its intended status?
     """
-    asked = stop_asked()
+    stopping = stop_signal()
     console = Console()
-    # the table is what one wants to see: only trouble is logged
+    # only errors are logged, beside the table
     configure(Logging(level="error"))
     log = structlog.get_logger("warren.demo")
     with console.status("Starting Kafka, its traffic and Spark …"):
@@ -63,7 +63,7 @@ def demo(
     scenes, passed = stage.scenes(), 0.0
     try:
         with Live(console=console, auto_refresh=False, screen=False) as live:
-            while not asked.wait(_REFRESH_S):
+            while not stopping.wait(_REFRESH_S):
                 scenes, passed = stage.scenes(), time.monotonic() - began
                 live.update(picture(stage, scenes, passed, console.width), refresh=True)
                 if check and (all(each.as_intended for each in scenes) or passed > CHECK_S):
@@ -73,7 +73,7 @@ def demo(
             stage.__exit__(None, None, None)
     log.info("demo ended", seconds=round(time.monotonic() - began))
     if check:
-        _verdict(console, scenes, passed, stopped=asked.is_set())
+        _verdict(console, scenes, passed, stopped=stopping.is_set())
 
 
 def picture(stage: Stage, scenes: list[Scene], passed: float, width: int) -> RenderableType:
@@ -131,9 +131,7 @@ def _table(scenes: list[Scene], *, sentences: bool) -> Table:
 def _verdict(console: Console, scenes: list[Scene], passed: float, *, stopped: bool) -> None:
     wrong = [scene for scene in scenes if not scene.as_intended]
     if not wrong:
-        console.print(
-            f"Every group has the status that it was made for, after {passed:.0f} s.", style="green"
-        )
+        console.print(f"Every group has its intended status, after {passed:.0f} s.", style="green")
         return
     if stopped:
         console.print(f"Stopped after {passed:.0f} s, before every group had its status.", style="red")

@@ -45,7 +45,7 @@ class InputError(WarrenError):
 
 
 class _UnfinishedError(CaptureError):
-    """No JSON yet, though more lines could make it some."""
+    """Incomplete JSON: more lines could complete it."""
 
 
 def explain(
@@ -58,7 +58,7 @@ def explain(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Judge as of this time: milliseconds since 1970, or 2026-11-15T08:03:19Z.",
+            help="Evaluate as of this time: milliseconds since 1970, or 2026-11-15T08:03:19Z.",
             show_default="when the answer was recorded, else the clock",
         ),
     ] = None,
@@ -67,25 +67,28 @@ def explain(
         typer.Option(
             min=0,
             metavar="N",
-            help="A lag up to this is none; for input that does not say it.",
+            help="A lag up to this counts as 0; for input that does not contain it.",
             show_default="1 with trend, 0 with caching",
         ),
     ] = None,
     minimum_complete: Annotated[
         float,
         typer.Option(
-            min=0, max=1, metavar="SHARE", help="Judge windows from this on; for input that does not say it."
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="Evaluate windows this full; for input that does not contain it.",
         ),
     ] = 0.0,
     rules: Annotated[
         RuleClass | None,
         typer.Option(
-            help="Judge by these rules: the evaluator's class-name.",
+            help="Evaluate by these rules: the evaluator's class-name.",
             show_default="trend for answers, caching for recorded windows",
         ),
     ] = None,
 ) -> None:
-    """Say why each partition has its status: the rule that decided, and its numbers.
+    """Explain why each partition has its status: the rule that decided, and its numbers.
 
     Reads answers of /v3/kafka/CLUSTER/consumer/GROUP, Burrow's or Warren's,
     and JSON lines of recorded windows: id, window, broker_ring, evaluated_at_ms.
@@ -124,7 +127,7 @@ def explain(
         if not as_json and counts.total() > 1:
             typer.echo(_summary(counts))
     except BrokenPipeError:
-        # whoever read this has seen enough; the interpreter would complain when it flushes at the end
+        # the reader has closed the pipe; the interpreter would fail when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if not problems and not counts:
         raise InputError(f"{_called(file)} has nothing to explain")
@@ -133,7 +136,7 @@ def explain(
 
 
 def documents(lines: Iterable[str]) -> Iterator[tuple[int, Any]]:
-    """JSON values, each with the number of its line; what is no JSON comes as a CaptureError.
+    """JSON values, each with the number of its line; invalid JSON comes as a CaptureError.
 
     A value has a line of its own, or begins on one and goes on over lines that are indented, up to one that
     begins with a closing bracket: as `jq` and others write it.
@@ -181,10 +184,10 @@ def _parsed(text: str, start: int) -> tuple[int, Any]:
         return start, json.loads(text)
     except json.JSONDecodeError as error:
         unfinished = error.pos >= len(text) or error.msg.startswith("Unterminated string")
-        fault = f"no JSON: {error.msg[0].lower()}{error.msg[1:]}, column {error.colno}"
+        fault = f"not JSON: {error.msg[0].lower()}{error.msg[1:]}, column {error.colno}"
         return start + error.lineno - 1, _UnfinishedError(fault) if unfinished else CaptureError(fault)
     except (ValueError, RecursionError) as error:
-        return start, CaptureError(f"no JSON: {error}")
+        return start, CaptureError(f"not JSON: {error}")
 
 
 @contextmanager
@@ -230,7 +233,7 @@ def _as_text(found: Explanation) -> str:
 
 
 def _title(case: Case) -> str:
-    """What a person calls the partition."""
+    """The name of the partition."""
     name = case.name
     if "id" in name:
         return str(name["id"])
@@ -253,14 +256,14 @@ def _clock_ms() -> int:
 
 
 def _moment_ms(text: str) -> int:
-    """A time as a person gives it: milliseconds since 1970 or ISO 8601, UTC unless it says otherwise."""
+    """A time on the command line: milliseconds since 1970 or ISO 8601, UTC unless it says otherwise."""
     if text.isascii() and text.isdigit():
         return int(text)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise typer.BadParameter(
-            f"{text} is no time: give milliseconds since 1970 or 2026-11-15T08:03:19Z", param_hint="--now"
+            f"{text} is not a time: give milliseconds since 1970 or 2026-11-15T08:03:19Z", param_hint="--now"
         ) from error
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""`warren lab`: how right the verdicts are, on traffic whose right verdict is known."""
+"""`warren lab`: how accurate the verdicts are, on traffic with known verdicts."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def lab(
         list[str] | None,
         typer.Option(metavar="CLASS", help="Only classes with this in their name; may repeat."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="One way to look, and less traffic.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="One polling interval, and less traffic.")] = False,
     seed: Annotated[
         int,
         typer.Option(min=0, metavar="N", help="The same traffic each time; another number, other traffic."),
     ] = DEFAULT_SEED,
     threshold: Annotated[
-        int, typer.Option(min=0, metavar="N", help="The lag of the threshold that stands beside.")
+        int, typer.Option(min=0, metavar="N", help="The lag of the threshold to compare with.")
     ] = DEFAULT_THRESHOLD,
     as_json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all figures there; - prints them.")
@@ -56,10 +56,10 @@ def lab(
         float, typer.Option(min=30, metavar="S", help="How long to watch with --live, once windows are full.")
     ] = 120.0,
 ) -> None:
-    """Try the verdicts on traffic whose right verdict is known.
+    """Test the verdicts on traffic with known verdicts.
 
-    Producers and consumers of all kinds are played in fast-forward, and judged by the same windows and rules that
-    [cyan]warren run[/cyan] uses. Beside them stand Burrow's rules and a threshold on the lag.
+    Producers and consumers of all kinds are simulated, and evaluated by the same windows and rules that
+    [cyan]warren run[/cyan] uses, compared with Burrow's rules and a threshold on the lag.
 
     [bold]Examples[/bold]
 
@@ -72,7 +72,7 @@ def lab(
     [cyan]warren lab --live[/cyan]                              some minutes on a real broker
     """
     if picture is not None and picture.suffix != ".svg":
-        raise LabError(f"{picture} would be no SVG: give a name that ends in .svg")
+        raise LabError(f"{picture} is not an SVG file: give a name that ends in .svg")
     if live:
         from warren.lab.live import present  # noqa: PLC0415 - needs Spark
 
@@ -121,5 +121,5 @@ def _write(path: Path, content: str) -> None:
         path.write_text(content, encoding="utf-8")
     except OSError as error:
         raise LabError(
-            f"cannot write {path}: {error.strerror}; give a file in a directory of yours"
+            f"cannot write {path}: {error.strerror}; give a file in a writable directory"
         ) from error

@@ -1,4 +1,4 @@
-"""The frame of the command line: `warren COMMAND`, its help, its version and its errors."""
+"""The command line: `warren COMMAND`, its help, its version and its errors."""
 
 import importlib.util
 import sys
@@ -15,7 +15,7 @@ from warren.errors import WarrenError
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command: where it lives and what the overview says of it."""
+    """One command: its module and its line in the overview."""
 
     # the module in warren.cli holds a function of this name, or `app` (a typer.Typer) when it has subcommands
     name: str
@@ -30,21 +30,21 @@ class Command:
 
 # one line per command, in the order of the overview; those whose module is not there are left out
 COMMANDS: Final = (
-    Command("run", "Watch the clusters of a configuration and serve Burrow's API."),
+    Command("run", "Monitor the clusters of a configuration and serve Burrow's API."),
     Command("status", "Show the groups of a running server, worst first."),
-    Command("check", "Look a configuration over without starting anything."),
+    Command("check", "Check a configuration without starting anything."),
     Command("notify-test", "Send a sample through a notifier and show what happened."),
-    Command("explain", "Say why a window has its status."),
+    Command("explain", "Explain why a window has its status."),
     Command("demo", "See it all at once: a broker, groups in trouble, and their verdicts.", "Try"),
     Command("broker", "Run a real Kafka broker on this machine.", "Try"),
-    Command("traffic", "Produce, consume and misbehave on a Kafka cluster.", "Try"),
-    Command("lab", "Try the verdicts on traffic whose right verdict is known.", "Try"),
+    Command("traffic", "Run producers and consumer groups of every status on a Kafka cluster.", "Try"),
+    Command("lab", "Test the verdicts on traffic with known verdicts.", "Try"),
     Command("bench", "Measure the pipeline on this machine.", "Try"),
 )
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands are imported when they run, so that the overview comes at once."""
+    """A group whose commands are imported when they run, so that the overview is fast."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -66,21 +66,21 @@ def loaded(name: str) -> Any:
     module = importlib.import_module(command.module)
     app = getattr(module, "app", None)
     if app is None:
-        app = typer.Typer(**_LOOK)
+        app = typer.Typer(**_STYLE)
         app.command(name)(getattr(module, name.replace("-", "_")))
     real = typer.main.get_command(app)
     real.name = name
     return real
 
 
-# how every command looks
-_LOOK: Final[dict[str, Any]] = {
+# common settings of all commands
+_STYLE: Final[dict[str, Any]] = {
     "rich_markup_mode": "rich",
     "add_completion": False,
     "pretty_exceptions_enable": False,
     "context_settings": {"help_option_names": ["-h", "--help"]},
 }
-app = typer.Typer(cls=LazyGroup, name="warren", no_args_is_help=True, **_LOOK)
+app = typer.Typer(cls=LazyGroup, name="warren", no_args_is_help=True, **_STYLE)
 
 
 def _version(wanted: bool) -> None:
@@ -92,7 +92,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def overview(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Warren tells you which Kafka consumer groups are in trouble, without thresholds.
@@ -110,7 +110,7 @@ def overview(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The console script: an error that a person can act on is one message, never a traceback."""
+    """The console script: a WarrenError is shown as one message, never as a traceback."""
     try:
         app(arguments, prog_name="warren")
     except WarrenError as error:

@@ -1,4 +1,4 @@
-"""Trying the servers that notifiers send to, without sending anything."""
+"""Probes of the servers that notifiers send to, without sending anything."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from warren.notifier.senders.tls import tls_context
 MakeContext = Callable[[], ssl.SSLContext]
 
 _PORTS: Final = {"http": 80, "https": 443}
-# mail servers on this port speak TLS from the first byte
+# mail servers on this port use TLS from the first byte
 _SMTPS_PORT: Final = 465
 _ORIGIN: Final = re.compile(r"https?://[^/?#]+")
 
 
 def notifier_probes(settings: Settings) -> Iterator[Probe]:
-    """A try for every host that a notifier sends to."""
+    """A probe for every host that a notifier sends to."""
     for name, module in settings.notifier.items():
         yield from _probes(settings, f"notifier.{name}", module)
 
@@ -46,7 +46,7 @@ def _probes(settings: Settings, key: str, module: AnyNotifier) -> Iterator[Probe
         case SlackNotifier():
             webhook = module.webhook_url.get_secret_value()
             if webhook:
-                # the path is the permission to send: it is not shown
+                # the path is a credential: it is not shown
                 origin = _origin(webhook)
                 yield Probe(key, "Slack", origin, partial(_web, origin, ssl.create_default_context))
             else:
@@ -56,7 +56,7 @@ def _probes(settings: Settings, key: str, module: AnyNotifier) -> Iterator[Probe
 
 
 def _tls_context(settings: Settings, module: HttpNotifier | EmailNotifier) -> MakeContext:
-    """As the sender trusts; a file that cannot be read is found when the try is made."""
+    """The sender's TLS context; an unreadable file is reported by the probe."""
     extra_ca = settings.path(module.extra_ca) if module.extra_ca else None
     return partial(tls_context, extra_ca, noverify=module.noverify)
 
@@ -78,7 +78,7 @@ def _context(make_context: MakeContext) -> ssl.SSLContext:
 
 
 def _web(origin: str, make_context: MakeContext, limit_s: float) -> str:
-    """Connects, and no more: a request would be a message."""
+    """Connects only: a request would be a message."""
     if "{{" in origin:
         return "not tried: its host comes from a template"
     address = urlsplit(origin)
@@ -96,7 +96,7 @@ def _web(origin: str, make_context: MakeContext, limit_s: float) -> str:
 
 
 def _mail(module: EmailNotifier, make_context: MakeContext, limit_s: float) -> str:
-    """Greets, and no more."""
+    """Sends EHLO only."""
     context = _context(make_context)
     from_the_start = module.tls == "tls" or (module.tls == "auto" and module.port == _SMTPS_PORT)
     try:
@@ -110,7 +110,7 @@ def _mail(module: EmailNotifier, make_context: MakeContext, limit_s: float) -> s
             client.ehlo()
             secured = "TLS" if from_the_start else ""
             if module.tls == "starttls" and not client.has_extn("starttls"):
-                raise UnreachableError("greets, but offers no STARTTLS; change port or tls")
+                raise UnreachableError("does not offer STARTTLS; change port or tls")
             if module.tls != "none" and client.has_extn("starttls"):
                 client.starttls(context=context)
                 client.ehlo()
@@ -119,32 +119,32 @@ def _mail(module: EmailNotifier, make_context: MakeContext, limit_s: float) -> s
     except (OSError, smtplib.SMTPException) as error:
         raise UnreachableError(_reason(error)) from None
     _check_login(module, offered)
-    greeting = "greets" + (f" with {secured}" if secured else " without TLS")
-    return f"{greeting}, takes {', '.join(offered)}" if offered else f"{greeting}, takes no login"
+    greeting = "connected" + (f" with {secured}" if secured else " without TLS")
+    return f"{greeting}, accepts {', '.join(offered)}" if offered else f"{greeting}, accepts no login"
 
 
 def _check_login(module: EmailNotifier, offered: list[str]) -> None:
     wanted = {"plain": "PLAIN", "login": "LOGIN", "crammd5": "CRAM-MD5"}.get(module.auth_type)
-    # where no login is taken at all mails are sent without one, as Burrow does
+    # where the server accepts no login mails are sent without one, as Burrow does
     if wanted is not None and offered and wanted not in offered:
         raise UnreachableError(
-            f"greets, but takes only {', '.join(offered)}: auth-type {module.auth_type} will fail; change auth-type, "
-            "or the port to one where logins are taken (587)"
+            f"accepts only {', '.join(offered)}: auth-type {module.auth_type} will fail; change auth-type, "
+            "or the port to one that accepts logins (587)"
         )
 
 
 def _slack(module: SlackNotifier, limit_s: float) -> str:
-    """Asks whose token it is; nothing shows in any channel."""
+    """Verifies the token; nothing is posted."""
     headers = {"Authorization": f"Bearer {module.token.get_secret_value()}"}
     try:
         answer = httpx.post(f"{module.api_url.rstrip('/')}/auth.test", headers=headers, timeout=limit_s)
-        told = answer.json()
+        reply = answer.json()
     except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         raise UnreachableError(_reason(error)) from None
-    if not isinstance(told, dict) or not told.get("ok"):
-        why = told.get("error", "") if isinstance(told, dict) else ""
+    if not isinstance(reply, dict) or not reply.get("ok"):
+        why = reply.get("error", "") if isinstance(reply, dict) else ""
         raise UnreachableError(f"refuses the token: {why or f'HTTP {answer.status_code}'}")
-    return f"knows the token: {told.get('user', 'a bot')} of {told.get('team', 'a team')}"
+    return f"token of {reply.get('user', 'a bot')} in {reply.get('team', 'a team')}"
 
 
 def _reason(error: Exception) -> str:

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from warren.notifier.message import Kind, Message
     from warren.notifier.senders import Draft, Sender
 
-# longer than any module's own limit: that one counts
+# longer than any module's own limit, so that that one applies
 _LIMIT_S: Final = 120.0
-# who gets the message and knows nothing of the test should see that it is one
+# receivers should see that it is a test
 _SAMPLE_GROUP: Final = "warren-notify-test"
 
 
@@ -55,7 +55,7 @@ def notify_test(
 ) -> None:
     """Send a sample through a notifier and show what happened.
 
-    The sample is of no real group, and nobody's incident is touched. One attempt is made.
+    The sample is of no real group, and no incident is changed. One attempt is made.
 
     Exit code: 0 when it was sent, 1 when it was not delivered, 2 when there is
     no such notifier or the configuration has errors.
@@ -93,9 +93,9 @@ def _module(settings: Settings, name: str) -> AnyNotifier:
 
 
 def _check_templates(settings: Settings, name: str) -> None:
-    from warren.notifier import templates  # noqa: PLC0415 - the help need not wait for template engines
+    from warren.notifier import templates  # noqa: PLC0415 - slow import, not needed for --help
 
-    # another module's mistake does not stop this one
+    # errors of other modules are ignored
     only = settings.model_copy(update={"notifier": {name: settings.notifier[name]}})
     mistakes = [str(each) for each in templates.examine(only) if each.severity == "error"]
     if mistakes:
@@ -108,7 +108,7 @@ def _sample(settings: Settings, status: Status, name: str, kind: Kind, group: st
     message = templates.sample(status, name, kind, now_ms())
     cluster = settings.notifier[name].cluster or next(iter(settings.cluster), message.result.cluster)
     result = msgspec.structs.replace(message.result, cluster=cluster, group=group)
-    # a receiver that knows these ids would take it for the sample of the last time
+    # new ids: a receiver would treat a second sample as a duplicate
     ids = {"id": str(uuid.uuid4()), "incident": message.incident and str(uuid.uuid4())}
     return msgspec.structs.replace(message, result=result, **ids)
 
@@ -121,7 +121,7 @@ def _sender(settings: Settings, name: str, module: AnyNotifier) -> Sender:
 
 
 def _shown(console: Console, sender: Sender, message: Message, module: AnyNotifier, *, dry_run: bool) -> bool:
-    """Whether it was sent, or was not meant to be."""
+    """Whether it was sent, or --dry-run is set."""
     from warren.notifier.senders import DeliveryError  # noqa: PLC0415
 
     console.print(_title(message, module))
@@ -140,7 +140,7 @@ def _shown(console: Console, sender: Sender, message: Message, module: AnyNotifi
         with console.status("Sending …"):
             answer = sender.send(message, _LIMIT_S)
     except DeliveryError as error:
-        again = "It would be tried again." if error.retriable else "It would not be tried again."
+        again = "It would be retried." if error.retriable else "It would not be retried."
         console.print(_verdict("✗ not delivered", "red", str(error), begun, again))
         return False
     console.print(_verdict("✓ sent", "green", answer, begun))
@@ -167,7 +167,7 @@ def _panel(draft: Draft) -> Panel:
 
 def _head_line(number: int, line: str) -> Text:
     if number == 0:
-        # an address may hold a token
+        # a URL may contain a token
         return Text(" ".join(secrecy.address(word) for word in line.split(" ")), style="bold")
     name, colon, value = line.partition(":")
     return Text(name + colon, style="cyan").append(value, style="default")
@@ -182,11 +182,11 @@ def _content(body: str) -> RenderableType:
     return Syntax(pretty, "json", theme="ansi_dark", background_color="default", word_wrap=True)
 
 
-def _verdict(sign: str, colour: str, words: str, begun: float | None = None, *more: str) -> Text:
+def _verdict(sign: str, colour: str, detail: str, begun: float | None = None, *more: str) -> Text:
     line = Text(sign, style=f"bold {colour}")
     if begun is not None:
         line.append(f" after {(time.monotonic() - begun) * 1000:.0f} ms", style="not bold dim default")
-    line.append(f"  {words}", style="not bold default")
+    line.append(f"  {detail}", style="not bold default")
     for sentence in more:
         line.append(f"\n  {sentence}", style="not bold dim default")
     return line

@@ -19,7 +19,7 @@ ConfigFile = Annotated[
 
 
 def config_path(config_dir: Path | None, config: Path | None) -> Path:
-    """Where to look for the configuration: one of the two options, or the working directory."""
+    """The path of the configuration: one of the two options, or the working directory."""
     if config_dir is not None and config is not None:
         raise typer.BadParameter("give --config-dir or --config, not both")
     return config or config_dir or Path()

@@ -1,4 +1,4 @@
-"""A try for every server that a configuration names."""
+"""Probes of every server in a configuration."""
 
 import logging
 import os
@@ -24,12 +24,12 @@ from warren.kafka.client import client_properties
 from warren.kafka.login import with_login
 from warren.notifier.leadership import login_options
 
-# clients that report on their own would talk over our answer
+# the clients' own log lines would mix with our output
 _SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)
 
 
 def probes(settings: Settings) -> Iterator[Probe]:
-    """A try for every Kafka, ZooKeeper, notifier and sink."""
+    """A probe for every Kafka, ZooKeeper, notifier and sink."""
     for name, cluster in settings.cluster.items():
         where = ",".join(cluster.servers)
         properties = client_properties(settings, cluster.client_profile, cluster.servers)
@@ -83,7 +83,7 @@ def _verify(settings: Settings, sink: ElasticsearchSink) -> bool | str:
 
 
 def _kafka(properties: dict[str, Any], topic: str, limit_s: float) -> str:
-    """Brokers and topics, and the partitions of the topic that is wanted."""
+    """Brokers and topics, and the partitions of the topic, if given."""
     reasons: list[str] = []
     callbacks = {"error_cb": lambda error: reasons.append(error.str()), "logger": _SILENT}
     try:
@@ -93,13 +93,13 @@ def _kafka(properties: dict[str, Any], topic: str, limit_s: float) -> str:
     try:
         found = client.list_topics(timeout=limit_s)
     except KafkaException as error:
-        client.poll(0)  # why it cannot connect comes through the error callback
+        client.poll(0)  # the reason comes through the error callback
         raise UnreachableError(reasons[0] if reasons else error.args[0].str()) from None
     brokers = _count(len(found.brokers), "broker")
     if not topic:
         return f"{brokers}, {_count(len(found.topics), 'topic')}"
     partitions = len(found.topics[topic].partitions) if topic in found.topics else 0
-    there = f"{topic} has {_count(partitions, 'partition')}" if partitions else f"{topic} is not there yet"
+    there = f"{topic} has {_count(partitions, 'partition')}" if partitions else f"{topic} does not exist yet"
     return f"{brokers}, {there}"
 
 
@@ -115,7 +115,7 @@ def _zookeeper(hosts: str, path: str, limit_s: float, **login: Any) -> str:
         client.close()
     if not path:
         return "session opened"
-    return f"{path} is there" if there else f"{path} is not there yet"
+    return f"{path} exists" if there else f"{path} does not exist yet"
 
 
 def _http(url: str, limit_s: float, **options: Any) -> str:
@@ -131,14 +131,14 @@ def _http(url: str, limit_s: float, **options: Any) -> str:
 def _directory(path: str, _limit_s: float) -> str:
     if "://" in path and not path.startswith("file://"):
         return "not tried: only Spark can reach this kind of path"
-    place = Path(path.removeprefix("file://")).expanduser()
-    standing = next(one for one in (place, *place.absolute().parents) if one.exists())
+    directory = Path(path.removeprefix("file://")).expanduser()
+    existing = next(one for one in (directory, *directory.absolute().parents) if one.exists())
     try:
-        with tempfile.TemporaryFile(dir=standing):
-            return "can be written" if standing == place else f"can be made in {standing}"
+        with tempfile.TemporaryFile(dir=existing):
+            return "is writable" if existing == directory else f"can be created in {existing}"
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        raise UnreachableError(f"cannot write in {standing}: {reason}") from None
+        raise UnreachableError(f"cannot write in {existing}: {reason}") from None
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""`warren run`: watch the clusters of a configuration until told to stop."""
+"""`warren run`: monitor the clusters of a configuration until it is stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import structlog
 
 from warren import logs, pidfile
 from warren.cli.options import ConfigDir, ConfigFile, config_path
-from warren.cli.signals import stop_asked
+from warren.cli.signals import stop_signal
 from warren.config import load
 from warren.errors import WarrenError
 from warren.pipeline.engine import Engine
@@ -22,15 +22,15 @@ log = structlog.get_logger("warren")
 
 
 class SparkLostError(WarrenError):
-    """The engine under the queries is gone."""
+    """Spark ended unexpectedly."""
 
 
-# how often the log tells of a query that is catching up
-_TELL_S: Final = 5.0
+# interval of log lines about a query that is catching up
+_LOG_S: Final = 5.0
 
 
 def run(*, config_dir: ConfigDir = None, config: ConfigFile = None) -> None:
-    """Watch the clusters of a configuration and serve Burrow's API, until Ctrl-C or SIGTERM.
+    """Monitor the clusters of a configuration and serve Burrow's API, until Ctrl-C or SIGTERM.
 
     [bold]Examples[/bold]
 
@@ -42,35 +42,35 @@ def run(*, config_dir: ConfigDir = None, config: ConfigFile = None) -> None:
     """
     settings = load(config_path(config_dir, config), os.environ)
     logs.begin(settings, logs.utc())
-    asked = stop_asked()
+    stopping = stop_signal()
     held = Path(settings.general.pidfile) if settings.general.pidfile else None
     with pidfile.held(held), ExitStack() as running:
         try:
             service = running.enter_context(Service(settings))
         except Exception as error:
-            if not asked.is_set():
+            if not stopping.is_set():
                 raise
-            # who stops every process there is stops those that we were starting
+            # a signal to all processes also stops those that were being started
             log.info("stopped during the start", error=str(error).partition("\n")[0])
             return
         log.info("watching", clusters=service.engine.clusters())
-        _tell_until(asked, service.engine)
+        _log_progress(stopping, service.engine)
         log.info("stopping")
 
 
-def _tell_until(asked: Event, engine: Engine) -> None:
-    """Log how far each cluster has come, until all have caught up or somebody asks to stop."""
+def _log_progress(stopping: Event, engine: Engine) -> None:
+    """Log the progress of each cluster until all have caught up or Warren is stopped."""
     behind = set(engine.clusters())
-    while not asked.wait(_TELL_S):
+    while not stopping.wait(_LOG_S):
         if engine.lost():
             raise SparkLostError(
-                f"Spark ended by itself: {engine.log} says why. If it was out of memory, give it more with "
+                f"Spark ended unexpectedly: see {engine.log}. If it was out of memory, give it more with "
                 'spark.conf: "spark.driver.memory" = "2g". A start continues where this one ended.'
             )
         for cluster in sorted(behind):
             progress = engine.progress(cluster)
             if progress.error:
-                log.warning("cluster does not answer", cluster=cluster, error=progress.error)
+                log.warning("cluster does not respond", cluster=cluster, error=progress.error)
             elif progress.caught_up:
                 behind.discard(cluster)
                 log.info("caught up", cluster=cluster, records=progress.records)

@@ -1,4 +1,4 @@
-"""Signals as a person or a service manager sends them."""
+"""Handling of SIGINT and SIGTERM."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import signal
 import threading
 
 
-def stop_asked() -> threading.Event:
+def stop_signal() -> threading.Event:
     """Set by Ctrl-C and by SIGTERM; a second Ctrl-C ends the process at once."""
-    asked = threading.Event()
+    stopping = threading.Event()
 
     def ask(*_: object) -> None:
-        if asked.is_set():
+        if stopping.is_set():
             raise KeyboardInterrupt
-        asked.set()
+        stopping.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, ask)
-    return asked
+    return stopping

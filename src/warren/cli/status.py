@@ -18,11 +18,11 @@ from rich.table import Table
 from rich.text import Text
 
 from warren.cli.colours import coloured
-from warren.cli.signals import stop_asked
-from warren.cli.status_source import Asker, ClusterState, Line, PartitionLine, UnreachableError, source
+from warren.cli.signals import stop_signal
+from warren.cli.status_source import ClusterState, JsonClient, Line, PartitionLine, UnreachableError, source
 from warren.common.status import Status
 
-# asks once more
+# requests the states
 Look = Callable[[], list[ClusterState]]
 
 _REFRESH_S: Final = 2.0
@@ -45,7 +45,7 @@ def status(
         str, typer.Option(envvar="WARREN_URL", help="Where the server is.", show_default=True)
     ] = "http://localhost:8000",
     token: Annotated[
-        str, typer.Option(envvar="WARREN_TOKEN", help="Bearer token, where the server asks for one.")
+        str, typer.Option(envvar="WARREN_TOKEN", help="Bearer token, where the server requires one.")
     ] = "",
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on until Ctrl-C.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
@@ -68,8 +68,8 @@ def status(
     [cyan]warren status --json | jq '.clusters[].groups[] | select(.status != "OK") | .group'[/cyan]
     """
     console = Console()
-    with closing(Asker(url, token)) as asker:
-        found = source(asker)
+    with closing(JsonClient(url, token)) as client:
+        found = source(client)
         if watch:
             states = _watched(console, lambda: found.states(cluster, group), as_json=as_json, limit=limit)
         else:
@@ -80,12 +80,12 @@ def status(
 
 
 def _watched(console: Console, look: Look, *, as_json: bool, limit: int) -> list[ClusterState]:
-    asked = stop_asked()
+    stopping = stop_signal()
     states = look()
     if as_json:
         while True:
             _show(console, states, as_json=True, limit=limit)
-            if asked.wait(_REFRESH_S):
+            if stopping.wait(_REFRESH_S):
                 return states
             states = look()
     with Live(console=console, auto_refresh=False, screen=console.is_terminal) as live:
@@ -93,12 +93,12 @@ def _watched(console: Console, look: Look, *, as_json: bool, limit: int) -> list
         while True:
             room = _room(console, states, limit)
             live.update(_picture(states, room, _now_ms(), trouble), refresh=True)
-            if asked.wait(_REFRESH_S):
+            if stopping.wait(_REFRESH_S):
                 return states
             try:
                 states, trouble = look(), ""
             except UnreachableError as error:
-                # what was seen last stays on the screen
+                # keep the last states on the screen
                 trouble = str(error)
 
 
@@ -217,7 +217,7 @@ def _reasons(partitions: Sequence[PartitionLine], most: int) -> Iterator[Rendera
 
 
 def _more(hidden: Sequence[Line | PartitionLine]) -> Text:
-    """What the table does not show."""
+    """A summary of the rows that are not shown."""
     if not hidden:
         return Text()
     statuses = Counter(each.status for each in hidden)
@@ -228,17 +228,17 @@ def _more(hidden: Sequence[Line | PartitionLine]) -> Text:
 def _foot(state: ClusterState) -> Text:
     statuses = Counter(line.status for line in state.groups)
     counts = ", ".join(f"{statuses[each.name]:,} {each.name}" for each in Status if statuses[each.name])
-    words = [counts or "no groups"]
+    parts = [counts or "no groups"]
     if state.snapshot is not None and state.age_ms is not None:
-        words.append(f"snapshot {state.snapshot}, {state.age_ms / 1000:.1f} s old")
-    foot = Text.assemble((f"{printable(state.cluster).plain}: ", "bold"), (" · ".join(words), "dim"))
+        parts.append(f"snapshot {state.snapshot}, {state.age_ms / 1000:.1f} s old")
+    foot = Text.assemble((f"{printable(state.cluster).plain}: ", "bold"), (" · ".join(parts), "dim"))
     if state.trouble:
         foot.append(f" · {printable(state.trouble).plain}", "bold red")
     return foot
 
 
 def printable(name: str) -> Text:
-    """A name as the terminal may see it: others choose it, and could put commands for terminals into it."""
+    """A name without control characters: others choose it, and could put terminal escape sequences into it."""
     return Text("".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in name))
 
 

@@ -1,4 +1,4 @@
-"""Where `warren status` gets its answers from: `/v4` of a Warren, `/v3` of a Burrow."""
+"""The sources of `warren status`: `/v4` of a Warren, `/v3` of a Burrow."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from warren.secrecy import address as shown_url
 from warren.snapshot.model import PartitionFields
 
 _TIMEOUT_S: Final = 10.0
-# a Burrow has to be asked for each group
+# parallel requests: Burrow needs one for each group
 _AT_ONCE: Final = 8
 _PAGE: Final = 5000
 
 
 class UnreachableError(WarrenError):
-    """The server gives no answer that could be shown."""
+    """The server gives no usable answer."""
 
     exit_code = 2
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One group. Times in ms; None: the server does not say."""
+    """One group. Times in ms; None: not known."""
 
     group: str
     status: str
@@ -59,13 +59,13 @@ class PartitionLine(PartitionFields[str, float], frozen=True, kw_only=True):
 
 
 class ClusterState(msgspec.Struct, frozen=True):
-    """A cluster and the groups that were asked for."""
+    """A cluster and the requested groups."""
 
     cluster: str
     # what is wrong with the answers themselves; empty when they can be trusted
     trouble: str
     groups: list[Line]
-    # of the one group that was asked for
+    # of the one group that was requested
     partitions: list[PartitionLine] | None = None
     # number of the snapshot and its age; None: a Burrow has none
     snapshot: int | None = None
@@ -80,11 +80,11 @@ class Source(Protocol):
     """One kind of server."""
 
     def states(self, cluster: str | None, group: str | None) -> list[ClusterState]:
-        """What was asked for, worst first."""
+        """The requested clusters, worst group first."""
 
 
-class Asker:
-    """GET and JSON, with errors that a person can act on."""
+class JsonClient:
+    """An HTTP client for JSON, with errors that a person can act on."""
 
     def __init__(self, url: str, token: str = "", transport: httpx.BaseTransport | None = None) -> None:
         self._url = shown_url(url)
@@ -94,24 +94,24 @@ class Asker:
                 base_url=url, headers=headers, timeout=_TIMEOUT_S, transport=transport
             )
         except (httpx.InvalidURL, ValueError) as error:
-            raise UnreachableError(f"{self._url} is no address: {error}") from error
+            raise UnreachableError(f"{self._url} is not a valid URL: {error}") from error
 
     def close(self) -> None:
         self._client.close()
 
     def get(self, *segments: str, also: Sequence[int] = (), **query: object) -> Any:
-        """The page's JSON, None when there is no such page; `also`: statuses that carry an answer all the same."""
+        """The page's JSON, None when there is no such page; `also`: other statuses that have an answer."""
         path = "/" + "/".join(quote(segment, safe="") for segment in segments)
         params = {name: str(value) for name, value in query.items()}
         try:
             response = self._client.get(path, params=params)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             reason = str(error) or type(error).__name__
-            hint = "is Warren running there? --url names another place"
+            hint = "is Warren running there? --url chooses another server"
             raise UnreachableError(f"{self._url} cannot be reached: {reason}; {hint}") from error
         if response.status_code in {401, 403}:
             hint = "give --token, or a user as in http://user:password@host:8000"
-            raise UnreachableError(f"{self._url} asks for credentials, or for others: {hint}")
+            raise UnreachableError(f"{self._url} requires credentials, or other ones: {hint}")
         if response.status_code == 404:
             return None
         if response.status_code not in {200, *also}:
@@ -121,28 +121,28 @@ class Asker:
         try:
             return msgspec.json.decode(response.content)
         except msgspec.DecodeError as error:
-            raise self.stranger() from error
+            raise self.not_warren() from error
 
-    def stranger(self) -> UnreachableError:
+    def not_warren(self) -> UnreachableError:
         return UnreachableError(
-            f"{self._url} answers, but is neither Warren nor Burrow; --url names another place"
+            f"{self._url} answers, but is neither Warren nor Burrow; --url chooses another server"
         )
 
 
-def source(asker: Asker) -> Source:
+def source(client: JsonClient) -> Source:
     """The kind of server that answers."""
-    if asker.get("v4", "health", also=(503,)) is not None:
-        return WarrenSource(asker)
-    if not isinstance(asker.get("v3", "kafka"), dict):
-        raise asker.stranger()
-    return BurrowSource(asker)
+    if client.get("v4", "health", also=(503,)) is not None:
+        return WarrenSource(client)
+    if not isinstance(client.get("v3", "kafka"), dict):
+        raise client.not_warren()
+    return BurrowSource(client)
 
 
 class WarrenSource:
     """One call per cluster, and one for the health of all."""
 
-    def __init__(self, asker: Asker) -> None:
-        self._asker = asker
+    def __init__(self, client: JsonClient) -> None:
+        self._asker = client
 
     def states(self, cluster: str | None, group: str | None) -> list[ClusterState]:
         health = self._asker.get("v4", "health", also=(503,))
@@ -187,8 +187,8 @@ class WarrenSource:
 class BurrowSource:
     """A call for every group."""
 
-    def __init__(self, asker: Asker) -> None:
-        self._asker = asker
+    def __init__(self, client: JsonClient) -> None:
+        self._asker = client
 
     def states(self, cluster: str | None, group: str | None) -> list[ClusterState]:
         known = self._asker.get("v3", "kafka")["clusters"]
@@ -216,21 +216,21 @@ class BurrowSource:
         return listed["consumers"] if listed else []
 
 
-def _chosen(asked: str, known: Sequence[str]) -> str:
-    if asked in known:
-        return asked
-    near = did_you_mean(asked, known, f"there are: {', '.join(sorted(known)) or 'none'}")
-    raise UnreachableError(f"there is no cluster {asked}; {near}")
+def _chosen(requested: str, known: Sequence[str]) -> str:
+    if requested in known:
+        return requested
+    near = did_you_mean(requested, known, f"there are: {', '.join(sorted(known)) or 'none'}")
+    raise UnreachableError(f"there is no cluster {requested}; {near}")
 
 
-def _no_group(cluster: str, asked: str, known: Sequence[str]) -> UnreachableError:
-    near = did_you_mean(asked, known, f"`warren status {cluster}` shows its {len(known):,} groups")
-    return UnreachableError(f"cluster {cluster} has no group {asked}; {near}")
+def _no_group(cluster: str, requested: str, known: Sequence[str]) -> UnreachableError:
+    near = did_you_mean(requested, known, f"`warren status {cluster}` shows its {len(known):,} groups")
+    return UnreachableError(f"cluster {cluster} has no group {requested}; {near}")
 
 
 def _trouble(health: dict[str, Any]) -> str:
     if health["error"]:
-        return f"does not answer: {health['error']}" if health["blind"] else health["error"]
+        return f"does not respond: {health['error']}" if health["blind"] else health["error"]
     if not health["running"]:
         return "its query is not running"
     if not health["caught_up"]:

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from warren.cli.colours import coloured
-from warren.cli.signals import stop_asked
+from warren.cli.signals import stop_signal
 from warren.demo.commit_records import Shape
 from warren.demo.commit_writer import CommitWriter, Written
 from warren.demo.groups import Actor
@@ -34,7 +34,7 @@ _FAST: Final = "Commit records straight into a topic"
 def traffic(
     *,
     bootstrap_servers: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Brokers to talk to, separated by commas.")
+        str, typer.Option(metavar="HOST:PORT", help="Bootstrap servers, separated by commas.")
     ],
     seed: Annotated[int, typer.Option(help="The same seed writes and commits the same.")] = DEFAULT_SEED,
     duration: Annotated[
@@ -90,10 +90,10 @@ def traffic(
         ),
     ] = False,
 ) -> None:
-    """Produce, consume and misbehave on a Kafka cluster, until Ctrl-C.
+    """Run producers and consumer groups of every status on a Kafka cluster, until Ctrl-C.
 
-    Ten groups on four topics: healthy, slow, dead, stuck, rewound and more; the table says what Warren should
-    make of each. With --commits or --rate it writes commit records instead, into a topic of their own.
+    Ten groups on four topics: healthy, slow, dead, stuck, rewound and more; the table shows the status that Warren
+    should report. With --commits or --rate it writes commit records instead, into a topic of their own.
 
     Examples:
 
@@ -130,7 +130,7 @@ def _properties(pairs: list[str]) -> dict[str, str]:
 
 
 def _log_to_stderr() -> None:
-    # found anew for each line: a live table puts its own in place of stderr, so that lines go above it
+    # looked up for each line: a live table replaces stderr, so that lines go above it
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=lambda *_: structlog.PrintLogger(sys.stderr),
@@ -139,33 +139,33 @@ def _log_to_stderr() -> None:
 
 
 def _play(running: Traffic, duration: float | None, *, as_json: bool) -> None:
-    told = stop_asked()
+    stop_event = stop_signal()
     with running:
         end = None if duration is None else time.monotonic() + duration
         if as_json:
-            _say({"cast": [_described(actor) for actor in running.cast]})
-            for _ in _seconds(told, end):
-                _say(_progress(running))
+            _print({"cast": [_described(actor) for actor in running.cast]})
+            for _ in _seconds(stop_event, end):
+                _print(_progress(running))
             return
         console = Console()
         with Live(_table(running), console=console, auto_refresh=False) as live:
-            for _ in _seconds(told, end):
+            for _ in _seconds(stop_event, end):
                 live.update(_table(running), refresh=True)
         if not console.is_terminal:
             console.line()
         console.print("Stopping: the members leave their groups.")
 
 
-def _seconds(told: threading.Event, end: float | None) -> Iterator[None]:
-    """Once a second until told to stop, or until the end."""
-    while not told.is_set():
+def _seconds(stop_event: threading.Event, end: float | None) -> Iterator[None]:
+    """Once a second until stopped, or until the end."""
+    while not stop_event.is_set():
         left = _REFRESH_S if end is None else min(_REFRESH_S, end - time.monotonic())
-        if left <= 0 or told.wait(left):
+        if left <= 0 or stop_event.wait(left):
             return
         yield
 
 
-def _say(line: dict[str, Any]) -> None:
+def _print(line: dict[str, Any]) -> None:
     typer.echo(json.dumps(line))
 
 
@@ -199,7 +199,7 @@ def _table(running: Traffic) -> Table:
         verdict = coloured(actor.status)
         if actor.partition_status != actor.status:
             verdict += Text(f" ({actor.partition_status.name})")
-        # trouble that went by is history
+        # errors before the first commit only
         trouble = done.trouble and not done.commits
         table.add_row(
             actor.name,
@@ -229,7 +229,7 @@ def _write(
         TimeElapsedColumn(),
         console=Console(stderr=True),
     )
-    told = stop_asked()
+    stop_event = stop_signal()
     with bar:
         task = bar.add_task("topics", total=None, rate="")
         writer.prepare()
@@ -241,13 +241,15 @@ def _write(
             bar.update(task, completed=done, rate=f"{speed:,.0f}/s")
 
         if rate is None:
-            return writer.write(commits or 0, show, stop=told)
-        return writer.run(rate, duration, advance_heads=advance_heads, stop=told, progress=show)
+            return writer.write(commits or 0, show, stop=stop_event)
+        return writer.run(rate, duration, advance_heads=advance_heads, stop=stop_event, progress=show)
 
 
 def _report(written: Written, shape: Shape, *, as_json: bool) -> None:
     if as_json:
-        _say({"commits": written.commits, "seconds": round(written.seconds, 3), "rate": round(written.rate)})
+        _print(
+            {"commits": written.commits, "seconds": round(written.seconds, 3), "rate": round(written.rate)}
+        )
         return
     typer.echo(
         f"{written.commits:,} commits of {shape.groups:,} groups in {shape.offsets_topic}, "

@@ -1,4 +1,4 @@
-"""The doors for people and programs: Burrow's HTTP API and `/metrics`, answered from the latest snapshot."""
+"""The HTTP server: Burrow's API, `/v4` and `/metrics`, answered from the latest snapshot."""
 
 from warren.httpserver.server import Server
 from warren.httpserver.state import Answers

@@ -1,4 +1,4 @@
-"""Taking connections: each is counted before anything else happens to it."""
+"""Accepts connections: each is counted before its TLS handshake."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final
 
 from warren.httpserver.connections import Connections
-from warren.httpserver.protocol import Patience, TimedProtocol
+from warren.httpserver.protocol import TimedProtocol, TimeLimits
 
 # seconds to wait after the system had no descriptor for a connection
 _AGAIN_S: Final = 0.2
@@ -34,23 +34,23 @@ class Connection:
 
 
 class Acceptor:
-    """Accepts on one socket until it is closed; uvicorn takes it for one of asyncio's servers.
+    """Accepts on one socket until it is closed; uvicorn uses it as one of asyncio's servers.
 
-    asyncio's own server tells of a connection after its TLS handshake: who connects and says nothing would not be
-    counted. It also accepts all that wait before it tells of the first, however few descriptors there are.
+    asyncio's own server reports a connection after its TLS handshake: a client that sends nothing would not be
+    counted. It also accepts all pending connections before it reports the first, even if descriptors run out.
     """
 
     def __init__(
         self,
         listening: socket.socket,
         connections: Connections,
-        patience: Patience,
+        limits: TimeLimits,
         context: ssl.SSLContext | None,
         make_protocol: MakeProtocol,
     ) -> None:
         self._listening = listening
         self._connections = connections
-        self._patience = patience
+        self._limits = limits
         self._context = context
         self._make_protocol = make_protocol
         self._opening: set[asyncio.Task[None]] = set()
@@ -58,7 +58,7 @@ class Acceptor:
         self._accepting = asyncio.get_running_loop().create_task(self._accept())
 
     def close(self) -> None:
-        """Take no more connections; those whose handshake is not over are dropped."""
+        """Accept no more connections; those in their handshake are dropped."""
         for task in (self._accepting, *self._opening):
             task.cancel()
 
@@ -72,11 +72,11 @@ class Acceptor:
             try:
                 accepted, address = await loop.sock_accept(self._listening)
             except OSError:
-                # no descriptor is left, or the client is gone already
+                # no descriptor is left, or the client has disconnected already
                 await asyncio.sleep(_AGAIN_S)
                 continue
             self._take(accepted, str(address[0]))
-            # others have their turn between two connections
+            # let other tasks run between two connections
             await asyncio.sleep(0)
 
     def _take(self, accepted: socket.socket, address: str) -> None:
@@ -90,7 +90,7 @@ class Acceptor:
     async def _open(self, connection: Connection, *, beyond: bool) -> None:
         protocol = self._make_protocol(lambda: self._connections.leave(connection), beyond)
         connection.protocol = protocol
-        handshake_s = self._patience.read_s if self._context is not None else None
+        handshake_s = self._limits.read_s if self._context is not None else None
         try:
             await asyncio.get_running_loop().connect_accepted_socket(
                 lambda: protocol,
@@ -100,6 +100,6 @@ class Acceptor:
                 ssl_shutdown_timeout=handshake_s,
             )
         except (OSError, asyncio.CancelledError):
-            # no TLS, too slow, or one that hung up
+            # no TLS, too slow, or disconnected
             connection.accepted.close()
             self._connections.leave(connection)

@@ -45,7 +45,7 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Who asks, as far as a request tells."""
+    """The client of a request."""
 
     # empty where the connection has no address
     address: str
@@ -74,12 +74,12 @@ class Access:
 
     @property
     def readers(self) -> str:
-        """Who may read, in words for the log."""
+        """Who may read, for the log."""
         return "with credentials" if self._readers else "anyone"
 
     @property
     def admins(self) -> str:
-        """Who may call the admin pages, in words for the log."""
+        """Who may call the admin pages, for the log."""
         if self._admins:
             return "with credentials"
         return "anyone" if self._anywhere else "this machine only"
@@ -89,8 +89,8 @@ class Access:
         shown = client.header(b"authorization")
         if shown is None or not (self._readers or self._admins):
             return self._without_credentials(client)
-        given = _shown(shown)
-        # both lists are always walked to their ends: the time taken tells nothing
+        given = _given_credentials(shown)
+        # both lists are always compared completely: the time reveals nothing
         admin, reader = _among(given, self._admins), _among(given, self._readers)
         if admin:
             return Role.ADMIN
@@ -104,13 +104,13 @@ class Access:
         return Role.ADMIN if self._open_to(client) else Role.READ
 
     def _open_to(self, client: Client) -> bool:
-        """Whether the client is an administrator by where it is."""
+        """Whether the client is an administrator by its address."""
         return (
             not self._admins and (self._anywhere or is_loopback(client.address)) and self._same_site(client)
         )
 
     def _same_site(self, client: Client) -> bool:
-        """No page of another web site: browsers carry out its calls from this very machine."""
+        """Not called by a page of another site: a browser on this machine would send its requests (CSRF)."""
         origin = client.header(b"origin")
         if origin is None:
             return True
@@ -123,7 +123,7 @@ class Access:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
             return False
-        # a name that somebody else's DNS leads here is no proof
+        # another host name that resolves to this machine is no proof (DNS rebinding)
         return site.netloc == host and (name in self._names or _is_address(name))
 
 
@@ -146,15 +146,15 @@ def _is_address(name: str) -> bool:
 
 
 def _credentials(token: SecretStr, username: str, password: SecretStr) -> Iterator[bytes]:
-    """Scheme and secret as one text each, as `_shown` makes them."""
+    """Scheme and secret as one text each, as `_given_credentials` makes them."""
     if token.get_secret_value():
         yield b"bearer " + token.get_secret_value().encode()
     if username:
         yield b"basic " + f"{username}:{password.get_secret_value()}".encode()
 
 
-def _shown(header: bytes) -> bytes:
-    """What an Authorization header shows; empty where it is none that we know."""
+def _given_credentials(header: bytes) -> bytes:
+    """The credentials in an Authorization header; empty for unknown schemes."""
     match = _SCHEME.fullmatch(header)
     if match is None:
         return b""

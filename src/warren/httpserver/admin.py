@@ -1,4 +1,4 @@
-"""`/burrow/admin` and `/v3/admin`: is it alive, is it ready, how much does it log."""
+"""`/burrow/admin` and `/v3/admin`: liveness, readiness and log level."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from warren.logs import UnknownLevelError
 
 
 class AdminPages:
-    """Burrow's pages for those who run it."""
+    """Burrow's pages for operators."""
 
     def __init__(self, answers: Answers, log_level: LogLevel, envelope: Envelope) -> None:
         self._answers = answers
@@ -39,18 +39,18 @@ class AdminPages:
 
     def set_level(self, request: Request) -> Reply:
         try:
-            asked = _level_asked(request.body)
+            requested = _level_of(request.body)
         except gojson.DecodeError:
             return self._envelope.error(request, 400, "could not decode message body")
         try:
-            self._log_level.set_level(asked)
+            self._log_level.set_level(requested)
         except UnknownLevelError:
             return self._envelope.error(request, 404, "unknown log level")
         return self._envelope.answer(request, "set log level")
 
 
-def _level_asked(body: bytes) -> str:
-    """The `level` of a JSON object; Go finds keys in any case and takes a missing or null one for empty."""
+def _level_of(body: bytes) -> str:
+    """The `level` of a JSON object; Go matches keys in any case and treats a missing or null one as empty."""
     message = gojson.decode_first(body)
     if message is None:
         return ""

@@ -1,4 +1,4 @@
-"""The ASGI application that all listeners share: Burrow's paths, and room for others beside them."""
+"""The ASGI application that all listeners share."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from warren.httpserver.own_metrics import OwnMetrics
 from warren.httpserver.reply import Headers, Reply, Stream
 from warren.httpserver.router import Answer, Match, Request, Router, unescape
 from warren.httpserver.state import Answers, LogLevel, Notifying
-from warren.httpserver.unsent import SMALL, TOO_MUCH, UNSENT, Unsent
+from warren.httpserver.unsent import SMALL, TOO_MANY_UNSENT, UNSENT, Unsent
 from warren.httpserver.v4.feed import Feed
 from warren.httpserver.v4.incidents import IncidentPages
 from warren.httpserver.v4.pages import Pages
 
-# what changes nothing and so needs no administrator
+# methods that need no administrator
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _METHODS_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 
@@ -35,7 +35,7 @@ _log = structlog.get_logger(__name__)
 
 
 class App:
-    """Burrow's API; what it does not know goes to `beyond`, else it is not found."""
+    """Burrow's API and `/v4`; other paths go to `beyond`, if given."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class App:
         if unsent is None or scope["method"] == "HEAD" or reply.length < SMALL:
             await send_reply(send, reply, self._common)
         elif not unsent.begin(reply):
-            await send_reply(send, TOO_MUCH, self._common)
+            await send_reply(send, TOO_MANY_UNSENT, self._common)
         else:
             try:
                 await send_reply(send, reply, self._common)
@@ -101,7 +101,7 @@ class App:
         return self._router.find(method, raw_path, query)
 
     async def _handled(self, match: Match, scope: Scope, receive: Receive) -> Answer:
-        # who came by no door has no role
+        # a request that bypassed the guard has no role
         if scope["method"] not in _READING and scope.get(ROLE, Role.NOTHING) < Role.ADMIN:
             return ADMIN_NEEDED
         path = unescape(scope["raw_path"])
@@ -114,13 +114,13 @@ class App:
             return await answer if inspect.isawaitable(answer) else answer
         except BodyTooLargeError:
             raise
-        except Exception:  # noqa: BLE001 - a fault in one page must not end in a bare connection reset
+        except Exception:  # noqa: BLE001 - an error in one page must not reset the connection
             _log.exception("request failed", method=scope["method"], path=path)
             return self._envelope.error(Request("", path), 500, "internal error, see the log")
 
 
 async def _body(receive: Receive) -> bytes:
-    """The whole body; the listener's guard ends what is too large."""
+    """The whole body; the listener's guard limits its size."""
     body = bytearray()
     while True:
         message = await receive()

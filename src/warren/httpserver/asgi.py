@@ -1,4 +1,4 @@
-"""The words of ASGI, and how an answer is sent in them."""
+"""Types of ASGI, and sending replies with it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-# bytes of a piece that may be left to the server
+# bytes of a piece that may be buffered by the server
 _AT_ONCE: Final = 64 * 1024
 
 
 async def send_reply(send: Send, reply: Reply, common: Headers = ()) -> None:
-    """Returns when the client has taken all of it but what the network holds; `common`: headers of every answer."""
+    """Returns when the client has read all of it except for network buffers; `common`: headers of every answer."""
     length = (b"content-length", b"%d" % reply.length)
     headers = [*common, *reply.headers, length]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-    # for HEAD the server keeps the body back
+    # for HEAD the server omits the body
     *pieces, last = reply.body or (b"",)
     if len(last) > _AT_ONCE:
-        # before each piece the server waits until the one before has been taken
+        # before each piece the server waits until the previous one has been read
         pieces, last = [*pieces, last], b""
     for piece in pieces:
         await send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -36,7 +36,7 @@ async def send_reply(send: Send, reply: Reply, common: Headers = ()) -> None:
 
 
 async def send_stream(receive: Receive, send: Send, stream: Stream, common: Headers = ()) -> None:
-    """Until the pieces end or the client is gone."""
+    """Until the pieces end or the client disconnects."""
     headers = [*common, *stream.headers]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
 

@@ -14,10 +14,10 @@ from warren.snapshot.tables import WindowTable
 def windows_of(snapshot: ClusterSnapshot) -> WindowTable:
     """A row for every partition of every topic that a group reads."""
     table = snapshot.window_table()
-    return _filled_up(table, [len(snapshot.topic(topic) or ()) for topic in table.topics])
+    return _with_missing_partitions(table, [len(snapshot.topic(topic) or ()) for topic in table.topics])
 
 
-def _filled_up(columns: WindowTable, widths: Sequence[int]) -> WindowTable:
+def _with_missing_partitions(columns: WindowTable, widths: Sequence[int]) -> WindowTable:
     """With the partitions that a group never committed on; `widths`: partitions of each topic."""
     if len(columns.group) == 0:
         return columns

@@ -17,7 +17,7 @@ from warren.httpserver.router import Handler, Request
 
 Page = dict[str, Any]
 
-# what Burrow shows where the file says nothing; Warren asks the brokers
+# Burrow's default; Warren needs no version
 _DEFAULT_KAFKA_VERSION: Final = "2.8.0"
 
 
@@ -205,7 +205,7 @@ def _http_addresses(notifier: HttpNotifier, *, everything: bool) -> Page:
         "url-open": shown(notifier.url_open),
         "url-close": shown(notifier.url_close),
         "method-open": notifier.method_open,
-        # Burrow knows no method where nothing is sent
+        # Burrow shows no method where nothing is sent
         "method-close": notifier.method_close if closes else "",
     }
 
@@ -222,7 +222,7 @@ def _mail(notifier: EmailNotifier) -> Page:
 
 
 def _certificates(notifier: HttpNotifier | EmailNotifier) -> Page:
-    # Burrow's noverify is text here: what the file says, empty where it says nothing
+    # Burrow's noverify is text here: as in the file, empty where it is not set
     return {"extra-ca": notifier.extra_ca, "noverify": "true" if notifier.noverify else ""}
 
 

@@ -1,4 +1,4 @@
-"""How many connections a listener holds, and what becomes of those beyond the limit."""
+"""Limits on the connections of a listener, with a reserve for health checks."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Final, Protocol
 
-# the key under which a request says that its connection is beyond the limit
+# scope key of requests whose connection is beyond the limit
 BEYOND: Final = "warren.beyond_limit"
-# connections beyond the limit that are held at once: room for health checks while all others are taken
+# connections beyond the limit: reserved for health checks
 RESERVE: Final = 16
-# the first bits of an IPv6 address: what one customer of a provider has to himself
+# prefix length of an IPv6 client: providers assign one to each customer
 _IPV6_CLIENT: Final = 64
 
 
 class Held(Protocol):
-    """A connection as far as it matters here."""
+    """The part of a connection that is used here."""
 
     def abort(self) -> None:
         """Close it at once."""
@@ -26,9 +26,9 @@ class Held(Protocol):
 class Connections:
     """The connections of one listener, from the moment they are accepted.
 
-    One beyond the limit, or beyond what one client may have, is taken all the same, into a small reserve: it is
-    answered one health check and closed. When the reserve is full, too, whoever has been in it longest has to go, so
-    that a load balancer gets through while somebody holds everything else.
+    A connection beyond the limit, or beyond the limit of one client, is accepted into a small reserve: it is answered
+    one health check and closed. When the reserve is full, too, its oldest connection is closed, so that a load
+    balancer gets an answer while all other connections are in use.
     """
 
     def __init__(self, most: int, most_per_client: int, reserve: int = RESERVE) -> None:
@@ -59,7 +59,7 @@ class Connections:
         return False
 
     def leave(self, connection: Held) -> None:
-        """The connection is closed; may be said twice."""
+        """The connection is closed; may be called twice."""
         self._reserve.pop(connection, None)
         client = self._held.pop(connection, None)
         if client is None:
@@ -70,7 +70,7 @@ class Connections:
 
 
 def within_descriptors(most: int, listeners: int) -> int:
-    """The limit of one of some listeners, so that connections take no more than half of this process's descriptors.
+    """The limit of one of several listeners, so that connections use at most half of this process's descriptors.
 
     The other half is for Spark, for files, and for Kafka.
     """
@@ -82,7 +82,7 @@ def within_descriptors(most: int, listeners: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _client(address: str) -> str:
-    """Whom an address stands for."""
+    """The client of an address."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""What every JSON answer of Burrow's is wrapped in."""
+"""The common fields of Burrow's JSON answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Envelope:
         return as_json(body, status)
 
     def answer_request_first(self, request: Request, message: str, content: dict[str, object]) -> Reply:
-        """As the configuration pages that list things have it."""
+        """The order of fields on the configuration pages that list modules."""
         return as_json({"error": False, "message": message, "request": self.request(request), **content})
 
     def error(self, request: Request, status: int, message: str) -> Reply:

@@ -11,7 +11,7 @@ import numpy as np
 
 _ENCODER: Final = msgspec.json.Encoder()
 
-# Go escapes these inside strings, so that JSON may stand inside HTML and JavaScript
+# Go escapes these inside strings, so that JSON may be embedded in HTML and JavaScript
 _ESCAPES: Final = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
 _WIDE_ESCAPES: Final = (
     ("\u2028".encode(), b"\\u2028"),
@@ -23,7 +23,7 @@ def encode(value: object) -> bytes:
     """Compact, keys in their own order, no newline at the end."""
     body = _ENCODER.encode(value)
     for plain, escaped in _ESCAPES if body.isascii() else _ESCAPES + _WIDE_ESCAPES:
-        # the characters cannot stand outside of a string, so the whole body may be searched
+        # the characters cannot occur outside of a string, so the whole body may be searched
         body = body.replace(plain, escaped)
     return body
 

@@ -51,7 +51,7 @@ def group_shape(group: GroupStatus, partitions: Iterable[PartitionStatus]) -> Gr
 
 
 def unknown_group_shape(cluster: str, group: str) -> GroupShape:
-    """What Burrow says of a group it does not have."""
+    """Burrow's answer for an unknown group."""
     return GroupShape(cluster, group, Status.NOTFOUND.name, float32(1), [], 0, None, 0)
 
 

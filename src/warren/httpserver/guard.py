@@ -1,4 +1,4 @@
-"""The door of one listener: what is too much, malformed or not allowed goes no further."""
+"""The guard of one listener: refuses requests that are too large, malformed or not allowed."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from warren.httpserver.limits import RateLimit
 from warren.httpserver.reply import Headers, Reply
 from warren.httpserver.unsent import UNSENT, Unsent
 
-# bytes of a path with its query: the longest names that Kafka takes, escaped, would not fit into a log line either
+# bytes of a path with its query: enough for the longest names in Kafka, escaped
 MAX_TARGET: Final = 16 * 1024
-# pages for load balancers and orchestrators, which have no credentials: they tell nothing but that Warren is there
+# pages for load balancers and orchestrators, which have no credentials: they reveal only that Warren is running
 _OPEN: Final = frozenset({b"/burrow/admin", b"/burrow/admin/ready"})
-# pages that are answered while all connections are taken
+# pages that are answered while all connections are in use
 _HEALTH: Final = _OPEN | {b"/v4/health"}
-_HANG_UP: Final = (b"connection", b"close")
+_CLOSE: Final = (b"connection", b"close")
 
-_TOO_LONG: Final = replies.refused(414, "the path is too long", _HANG_UP)
-_TOO_LARGE: Final = replies.refused(413, "message body too large", _HANG_UP)
-_BAD_LENGTH: Final = replies.refused(400, "the content length is no number", _HANG_UP)
-_BAD_PATH: Final = replies.refused(400, "the path holds control characters")
+_TOO_LONG: Final = replies.refused(414, "the path is too long", _CLOSE)
+_TOO_LARGE: Final = replies.refused(413, "message body too large", _CLOSE)
+_BAD_LENGTH: Final = replies.refused(400, "the content length is not a number", _CLOSE)
+_BAD_PATH: Final = replies.refused(400, "the path contains control characters")
 _TOO_OFTEN: Final = replies.refused(429, "too many requests", (b"retry-after", b"1"))
-_FULL: Final = replies.refused(503, "too many connections", (b"retry-after", b"5"), _HANG_UP)
+_FULL: Final = replies.refused(503, "too many connections", (b"retry-after", b"5"), _CLOSE)
 _CONTROL: Final = re.compile(rb"[\x00-\x1f\x7f]|%(?:[01][0-9a-fA-F]|7[fF])")
 
 
 class BodyTooLargeError(Exception):
-    """More of a body has come than the listener takes."""
+    """The body is larger than the listener allows."""
 
 
 class Guard:
-    """An ASGI application before the one that all listeners share."""
+    """ASGI middleware before the application that all listeners share."""
 
     def __init__(self, section: HttpServer, app: AsgiApp, origin: str = "") -> None:
         self.access = Access(section, origin)
-        # status: how often it was the answer of this door
+        # status: number of requests that were refused with it
         self.refusals: Counter[int] = Counter()
         self.connections = Connections(section.max_connections, section.max_connections_per_client)
         self.unsent = Unsent(section.max_unsent)
@@ -76,7 +76,7 @@ class Guard:
             await send_reply(send, _TOO_LARGE, self._common)
 
     def _refusal(self, scope: Scope, client: Client) -> Reply | None:
-        """None: come in; the scope then says in which role."""
+        """None: accepted, with the role in the scope."""
         if BEYOND in scope and scope["raw_path"] not in _HEALTH:
             return _FULL
         if not self._rate.admits(client.address, time.monotonic()):
@@ -92,7 +92,7 @@ class Guard:
         elif role is Role.NOTHING:
             return CREDENTIALS_NEEDED
         scope[ROLE] = role
-        # nobody inside needs the secret any more, and what is not there cannot be logged
+        # the application does not need the secret, and what is not there cannot be logged
         scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
         return None
 
@@ -115,7 +115,7 @@ def _last(send: Send) -> Send:
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], _HANG_UP]
+            message["headers"] = [*message["headers"], _CLOSE]
         await send(message)
 
     return sending

@@ -1,4 +1,4 @@
-"""`/v3/kafka`: clusters, topics, groups and their verdicts, out of the latest snapshot."""
+"""`/v3/kafka`: clusters, topics, groups and their statuses, from the latest snapshot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from warren.httpserver.router import Handler, Request
 from warren.httpserver.state import Answers
 from warren.snapshot.model import ClusterSnapshot
 
-# pages kept per cluster; enough for the groups that are looked at, small beside the snapshot itself
+# size of cached pages per cluster: small compared with the snapshot itself
 PAGES_BYTES: Final = 16 * 1024 * 1024
 
 
@@ -78,7 +78,7 @@ class KafkaPages:
         partitions = first_found(request.names[1], snapshot.topic)
         if partitions is None:
             return self._envelope.error(request, 404, unknown)
-        # a list of numbers by partition: one whose head is not known yet keeps its place
+        # a list by partition number: a partition whose head is not known yet is 0
         offsets = [partition.head or 0 for partition in partitions]
         return self._envelope.answer(request, "topic offsets returned", {"offsets": offsets})
 
@@ -156,8 +156,8 @@ class KafkaPages:
         group = first_found(request.names[1], snapshot.group) if snapshot else None
         message = "consumer status returned"
         if group is None:
-            cluster, asked = request.names
-            unknown = unknown_group_shape(cluster, asked)
+            cluster, requested = request.names
+            unknown = unknown_group_shape(cluster, requested)
             return self._envelope.answer(request, message, {"status": unknown}, status=404)
         partitions = (part for part in group.partitions if everything or part.status != Status.OK)
         return self._envelope.answer(request, message, {"status": group_shape(group, partitions)})
@@ -166,24 +166,24 @@ class KafkaPages:
         return module_named(request.names[0], self._answers.clusters())
 
     def _snapshot(self, request: Request, unknown: str) -> ClusterSnapshot | Reply:
-        """What is known of the cluster that is asked for, or the answer that there is none; `unknown`: in words."""
+        """The snapshot of the requested cluster, or the error reply; `unknown`: its message."""
         cluster = self._cluster(request)
         if cluster is None:
             return self._envelope.error(request, 404, unknown)
         return self._answers.snapshot(cluster) or self._no_snapshot(request)
 
     def _no_snapshot(self, request: Request) -> Reply:
-        """An empty list or NOTFOUND would be taken for the truth by whoever watches for groups that vanish."""
+        """An empty list or NOTFOUND would look like deleted groups to clients."""
         return self._envelope.error(request, 503, "there is no snapshot of the cluster yet, see /v4/health")
 
-    def _group_named(self, cluster: str, asked: str) -> str:
+    def _group_named(self, cluster: str, requested: str) -> str:
         """The group's name as the snapshot has it; an unknown one stays as it was written."""
         snapshot = self._answers.snapshot(cluster)
-        group = first_found(asked, snapshot.group) if snapshot else None
-        return group.group if group else asked
+        group = first_found(requested, snapshot.group) if snapshot else None
+        return group.group if group else requested
 
-    def _topic_named(self, cluster: str, group: str, asked: str) -> str:
+    def _topic_named(self, cluster: str, group: str, requested: str) -> str:
         snapshot = self._answers.snapshot(cluster)
         detail = snapshot.detail(group) if snapshot else None
         topics = detail or {}
-        return first_found(asked, lambda topic: topic if topic in topics else None) or asked
+        return first_found(requested, lambda topic: topic if topic in topics else None) or requested

@@ -17,14 +17,14 @@ from warren.errors import WarrenError
 from warren.httpserver.acceptor import Acceptor
 from warren.httpserver.asgi import AsgiApp
 from warren.httpserver.connections import Connections
-from warren.httpserver.protocol import Patience, TimedProtocol
+from warren.httpserver.protocol import TimedProtocol, TimeLimits
 
 _REASONS: Final = {
     errno.EADDRINUSE: "another program has that port; stop it or choose another port",
     errno.EACCES: "this user may not use that port; choose one above 1023",
     errno.EADDRNOTAVAIL: "this machine does not have that address; choose another, or leave the host out",
 }
-# seconds that answers under way may still take once the server is told to stop
+# seconds that running requests may still take when the server stops
 _GRACE: Final = 3
 
 
@@ -36,27 +36,25 @@ class ListenError(WarrenError):
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server with a way of our own to take connections."""
+    """uvicorn's server with our own acceptor."""
 
     def __init__(
-        self, config: uvicorn.Config, listening: socket.socket, connections: Connections, patience: Patience
+        self, config: uvicorn.Config, listening: socket.socket, connections: Connections, limits: TimeLimits
     ) -> None:
         super().__init__(config)
         self._listening = listening
         self._connections = connections
-        self._patience = patience
+        self._limits = limits
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """With no socket, and then with ours."""
+        """Without uvicorn's sockets, then with our acceptor."""
         await super().startup(sockets=[])
-        acceptor = Acceptor(
-            self._listening, self._connections, self._patience, self.config.ssl, self._protocol
-        )
+        acceptor = Acceptor(self._listening, self._connections, self._limits, self.config.ssl, self._protocol)
         self.servers.append(acceptor)  # type: ignore[arg-type]
 
     def _protocol(self, left: Callable[[], None], beyond: bool) -> TimedProtocol:
         return TimedProtocol(
-            self._patience,
+            self._limits,
             left,
             beyond=beyond,
             config=self.config,
@@ -72,11 +70,11 @@ class Listener:
         self.name = name
         section = settings.httpserver[name]
         config = _config(name, section, settings, app)
-        patience = Patience(
+        limits = TimeLimits(
             min(section.read_timeout, section.timeout), min(section.write_timeout, section.timeout)
         )
         self._socket = _open(name, section)
-        self._server = _Server(config, self._socket, connections, patience)
+        self._server = _Server(config, self._socket, connections, limits)
 
     @property
     def port(self) -> int:
@@ -85,7 +83,7 @@ class Listener:
 
     @property
     def url(self) -> str:
-        """Where a program on this machine reaches the listener."""
+        """The URL of the listener on this machine."""
         host: str = self._socket.getsockname()[0]
         if host in {"::", "0.0.0.0"}:  # noqa: S104 - what the socket says, not what we bind
             host = "localhost"
@@ -97,15 +95,15 @@ class Listener:
         return self._server.started
 
     async def serve(self) -> None:
-        """Until told to stop."""
+        """Until `stop`."""
         await self._server.serve()
 
     def stop(self) -> None:
-        """Any thread may say so."""
+        """Thread-safe."""
         self._server.should_exit = True
 
     def close(self) -> None:
-        """Give the port back; for a listener that never served."""
+        """Close the port; for a listener that never served."""
         self._socket.close()
 
 
@@ -114,12 +112,12 @@ def _config(name: str, section: HttpServer, settings: Settings, app: AsgiApp) ->
     if section.tls:
         tls = settings.tls[section.tls]
         if not tls.certfile or not tls.keyfile:
-            reason = f"tls.{section.tls} has no certificate to show; add certfile and keyfile"
+            reason = f"tls.{section.tls} has no certificate; add certfile and keyfile"
             raise ListenError(name, section.address, reason)
         certificate = {
             "ssl_certfile": str(settings.path(tls.certfile)),
             "ssl_keyfile": str(settings.path(tls.keyfile)),
-            # never ask on the terminal for the password of an encrypted key
+            # never prompt for the password of an encrypted key
             "ssl_keyfile_password": "none",
         }
     config = uvicorn.Config(

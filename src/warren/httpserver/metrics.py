@@ -1,4 +1,4 @@
-"""`/metrics`: Burrow's series as text, written once per snapshot; Warren's own behind them."""
+"""`/metrics`: Burrow's series as text, rendered once per snapshot; Warren's own after them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONTENT_TYPE: Final[Headers] = (
     (b"content-type", b"text/plain; version=0.0.4; charset=utf-8; escaping=underscores"),
 )
 
-# the text repeats itself so much that the fastest level makes a fifteenth of it
+# the text is so repetitive that the fastest level compresses it to a fifteenth
 _GZIP_LEVEL: Final = 1
 # compressing a family takes twice as long as writing it
 _COMPRESSORS: Final = 2
@@ -39,7 +39,7 @@ _RAW_DEFLATE: Final = -zlib.MAX_WBITS
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One metric: its name, what it is, and its type in Prometheus' words."""
+    """One metric: its name, help text and Prometheus type."""
 
     name: str
     help: str
@@ -56,7 +56,7 @@ CURRENT_OFFSET: Final = Family(
 LAG_TOTAL: Final = Family(
     "burrow_kafka_consumer_lag_total",
     "Sum of the current lags of the group's partitions",
-    # a gauge by nature, but Prometheus' linter wants the ending _total for counters only
+    # a gauge, but Prometheus' linter allows the suffix _total for counters only
     "untyped",
 )
 PARTITION_LAG: Final = Family(
@@ -78,7 +78,7 @@ _Series = tuple[Sequence[str], Sequence[int]]
 
 
 class WindowLabels:
-    """The labels of one cluster's windows, written anew only when windows came or went: a third of the work."""
+    """The labels of one cluster's windows, rendered again only when windows were added or removed."""
 
     def __init__(self) -> None:
         self._columns: WindowTable | None = None
@@ -88,7 +88,7 @@ class WindowLabels:
         """`cluster`: its label, the same in every call."""
         if self._columns is None or not _same_windows(self._columns, columns):
             self._labels = _window_labels(cluster, columns)
-        # the newer ones: so that older snapshots can go
+        # keep the newer ones, so that older snapshots can be freed
         self._columns = columns
         return self._labels
 
@@ -105,7 +105,7 @@ def _same_windows(some: WindowTable, others: WindowTable) -> bool:
 
 def _window_labels(cluster: str, columns: WindowTable) -> Sequence[str]:
     before = [f'{{{cluster},consumer_group="{escaped(group)}",partition="' for group in columns.groups]
-    # only those that there are: a forged commit can name any number
+    # only those that occur: a forged commit can have any partition number
     numbers = {number: str(number) for number in np.unique(columns.partition).tolist()}
     after = [f'",topic="{escaped(topic)}"}} ' for topic in columns.topics]
     return [
@@ -194,7 +194,7 @@ def escaped(label: str) -> str:
 
 @dataclass(slots=True)
 class _Rendered:
-    """The text of some snapshots, kept in the forms in which it has been asked for."""
+    """The text of some snapshots, cached in the requested encodings."""
 
     snapshots: tuple[ClusterSnapshot, ...]
     # cluster: what was written for the snapshots before
@@ -206,9 +206,9 @@ class _Rendered:
     crc: int = 0
 
     def make(self, *, gzip: bool) -> None:
-        """Written at most once: the other form is made from the first."""
+        """Rendered at most once: the other encoding is made from the first."""
         if gzip and self.deflated is None:
-            # zlib lets go of the interpreter, so the next families are written while some are compressed
+            # zlib releases the GIL, so the next families are rendered while some are compressed
             with ThreadPoolExecutor(_COMPRESSORS) as pool:
                 work = [pool.submit(_deflate, piece) for piece in self._counted()]
             self.deflated = tuple(piece.result() for piece in work)
@@ -219,14 +219,14 @@ class _Rendered:
         return render(self.snapshots, self.labels)
 
     def _counted(self) -> Iterator[bytes]:
-        """The pieces, in the order in which the checksum wants them."""
+        """The pieces in order, added to length and checksum."""
         for piece in self.plain or self._text():
             self.length += len(piece)
             self.crc = zlib.crc32(piece, self.crc)
             yield piece
 
     def body(self, rest: bytes, *, gzip: bool) -> tuple[bytes, ...]:
-        """The whole page: what is kept, and the rest that is new each time."""
+        """The whole page: the cached part, and the rest that is rendered each time."""
         if not gzip:
             return (*(self.plain or ()), rest)
         compressor = zlib.compressobj(_GZIP_LEVEL, wbits=_RAW_DEFLATE)
@@ -269,7 +269,7 @@ class MetricsPage:
             if not _same(self._rendered.snapshots, snapshots):
                 self._rendered = _Rendered(snapshots, self._labels)
             rendered = self._rendered
-            # other requests go on meanwhile
+            # other requests are served meanwhile
             await asyncio.to_thread(rendered.make, gzip=gzip)
         rest = generate_latest(self._own) + generate_latest(self._registry)
         body = rendered.body(rest, gzip=gzip)
@@ -287,8 +287,8 @@ def _same(some: Sequence[ClusterSnapshot], others: Sequence[ClusterSnapshot]) ->
 
 
 def accepts_gzip(headers: Headers) -> bool:
-    """Whether the client takes gzip: named, or under *, and not refused with q=0."""
-    # coding: whether it is welcome
+    """Whether the client accepts gzip: named, or under *, and not refused with q=0."""
+    # coding: whether it is accepted
     codings: dict[str, bool] = {}
     for name, value in headers:
         if name == b"accept-encoding":

@@ -1,4 +1,4 @@
-"""Names as clients write them, and the names they mean."""
+"""Resolves names in requests."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from urllib.parse import unquote
 T = TypeVar("T")
 
 
-def module_named(asked: str, known: Iterable[str]) -> str | None:
+def module_named(requested: str, known: Iterable[str]) -> str | None:
     """The configured name: as it is written, else the only one that differs in nothing but case.
 
-    Burrow lower-cases names; clients that learnt theirs from Burrow go on asking for the lower-cased ones.
+    Burrow lower-cases names; clients that got theirs from Burrow use the lower-cased ones.
     """
     names = list(known)
-    for spelling in spellings(asked):
+    for spelling in spellings(requested):
         if spelling in names:
             return spelling
         alike = [name for name in names if name.casefold() == spelling.casefold()]
@@ -24,16 +24,16 @@ def module_named(asked: str, known: Iterable[str]) -> str | None:
     return None
 
 
-def first_found(asked: str, find: Callable[[str], T | None]) -> T | None:
-    """What is found under the name, or under the name that was escaped once too often."""
-    for spelling in spellings(asked):
+def first_found(requested: str, find: Callable[[str], T | None]) -> T | None:
+    """The result for the name, or for the name unescaped once more."""
+    for spelling in spellings(requested):
         if (found := find(spelling)) is not None:
             return found
     return None
 
 
-def spellings(asked: str) -> Iterable[str]:
+def spellings(requested: str) -> Iterable[str]:
     """The name itself, then what is left when it is unescaped again: Telegraf escapes names twice."""
-    yield asked
-    if "%" in asked and (plain := unquote(asked, errors="replace")) != asked:
+    yield requested
+    if "%" in requested and (plain := unquote(requested, errors="replace")) != requested:
         yield plain

@@ -1,4 +1,4 @@
-"""Warren's own series: how the queries, the snapshots and the doors are doing."""
+"""Warren's own series: queries, snapshots, notifications and listeners."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from warren.httpserver.state import Answers, Notifying, Progress
 _OF_PROGRESS: tuple[tuple[str, str, type[Any], Callable[[Progress], float]], ...] = (
     (
         "warren_cluster_up",
-        "Whether the cluster answers and its query runs",
+        "Whether the brokers respond and the query runs",
         GaugeMetricFamily,
         lambda progress: progress.running and not progress.error,
     ),
     (
         "warren_cluster_caught_up",
-        "Whether all that was there at the start has been read",
+        "Whether everything that was in the offsets topic at the start has been read",
         GaugeMetricFamily,
         lambda progress: progress.caught_up,
     ),
     (
         "warren_cluster_seen_timestamp_seconds",
-        "The moment as of which groups are judged; 0: none yet",
+        "The moment as of which groups are evaluated; 0: none yet",
         GaugeMetricFamily,
         lambda progress: progress.seen_ms / 1000,
     ),
@@ -54,7 +54,7 @@ _OF_PROGRESS: tuple[tuple[str, str, type[Any], Callable[[Progress], float]], ...
     ),
     (
         "warren_records_denied",
-        "Records of groups that the allow and deny lists leave out",
+        "Records of groups that the allow and deny lists exclude",
         CounterMetricFamily,
         lambda progress: progress.denied,
     ),
@@ -72,7 +72,7 @@ _OF_PROGRESS: tuple[tuple[str, str, type[Any], Callable[[Progress], float]], ...
     ),
     (
         "warren_query_restarts",
-        "How often the cluster's query failed and was started again",
+        "Restarts of the cluster's query after a failure",
         CounterMetricFamily,
         lambda progress: progress.restarts,
     ),
@@ -80,7 +80,7 @@ _OF_PROGRESS: tuple[tuple[str, str, type[Any], Callable[[Progress], float]], ...
 
 
 class OwnMetrics(Collector):
-    """Collected anew at every scrape: all of it is numbers that lie ready."""
+    """Collected at every scrape: all values are available without work."""
 
     def __init__(
         self,
@@ -97,8 +97,8 @@ class OwnMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         clusters = sorted(self._answers.clusters())
         progress = {cluster: self._answers.progress(cluster) for cluster in clusters}
-        for name, words, family, value in _OF_PROGRESS:
-            found = family(name, words, labels=["cluster"])
+        for name, help_, family, value in _OF_PROGRESS:
+            found = family(name, help_, labels=["cluster"])
             for cluster in clusters:
                 found.add_metric([cluster], float(value(progress[cluster])))
             yield found
@@ -107,12 +107,12 @@ class OwnMetrics(Collector):
         if self._notifying is not None:
             yield from _notifications(self._notifying, clusters)
         yield self._refused()
-        yield from self._taken()
+        yield from self._connections()
 
     def _skipped(self, progress: Mapping[str, Progress]) -> Metric:
         found = CounterMetricFamily(
             "warren_records_skipped",
-            "Records of the offsets topic that say nothing of use or could not be decoded",
+            "Records of the offsets topic that are not needed or could not be decoded",
             labels=["cluster", "reason"],
         )
         for cluster, each in progress.items():
@@ -137,19 +137,19 @@ class OwnMetrics(Collector):
 
     def _refused(self) -> Metric:
         found = CounterMetricFamily(
-            "warren_http_refused", "Requests that a listener's door refused", labels=["listener", "code"]
+            "warren_http_refused", "Requests refused by access control or limits", labels=["listener", "code"]
         )
         for listener, guard in sorted(self.guards.items()):
             for status, times in sorted(guard.refusals.items()):
                 found.add_metric([listener, str(status)], times)
         return found
 
-    def _taken(self) -> Iterator[Metric]:
+    def _connections(self) -> Iterator[Metric]:
         open_, unsent = (
-            GaugeMetricFamily(f"warren_http_{name}", words, labels=["listener"])
-            for name, words in (
-                ("connections", "Connections that are open"),
-                ("unsent_bytes", "Bytes of large answers that their readers have not taken yet"),
+            GaugeMetricFamily(f"warren_http_{name}", help_, labels=["listener"])
+            for name, help_ in (
+                ("connections", "Open connections"),
+                ("unsent_bytes", "Bytes of large responses that clients have not read yet"),
             )
         )
         for listener, guard in sorted(self.guards.items()):
@@ -163,19 +163,19 @@ def _notifications(notifying: Notifying, clusters: list[str]) -> Iterator[Metric
     yield GaugeMetricFamily("warren_notifier_leader", "Whether this instance sends messages", value=leads)
     outcomes = CounterMetricFamily(
         "warren_notifications",
-        "Messages by what became of them; retried: attempts beyond a message's first",
+        "Messages by outcome; retried: attempts after a message's first",
         labels=["module", "outcome"],
     )
     owed = GaugeMetricFamily(
-        "warren_notifications_owed", "Messages that are decided and not out yet", labels=["module"]
+        "warren_notifications_owed", "Messages that are decided and not sent yet", labels=["module"]
     )
     for module, counts in sorted(notifying.counts().items()):
         for outcome in ("sent", "failed", "retried"):
             outcomes.add_metric([module, outcome], getattr(counts, outcome))
         owed.add_metric([module], counts.owed)
     yield from (outcomes, owed)
-    incidents = GaugeMetricFamily("warren_incidents_open", "Incidents that last", labels=["cluster"])
-    lasting = Counter(incident.cluster for incident in notifying.incidents() if incident.is_open)
+    incidents = GaugeMetricFamily("warren_incidents_open", "Open incidents", labels=["cluster"])
+    open_incidents = Counter(incident.cluster for incident in notifying.incidents() if incident.is_open)
     for cluster in clusters:
-        incidents.add_metric([cluster], lasting[cluster])
+        incidents.add_metric([cluster], open_incidents[cluster])
     yield incidents

@@ -1,4 +1,4 @@
-"""HTTP on one connection, with limits on the time that a request takes to arrive and an answer to be taken."""
+"""HTTP on one connection, with time limits for receiving requests and for clients that do not read."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ _MAX_HEAD: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """Seconds."""
+class TimeLimits:
+    """Time limits."""
 
     # for a whole request to arrive, or a TLS handshake
     read_s: float
-    # for a reader that takes nothing of its answer
+    # for a client that reads nothing of its response
     write_s: float
 
 
 class TimedProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP with limits on the time that a request takes to arrive and an answer to be taken."""
+    """uvicorn's HTTP with time limits for receiving requests and for clients that do not read."""
 
-    _asking: TimerHandle | None = None
-    _writing: TimerHandle | None = None
-    # bytes that were to be written when that was last looked at
+    _read_timer: TimerHandle | None = None
+    _write_timer: TimerHandle | None = None
+    # unwritten bytes at the last check
     _unwritten = math.inf
-    # also while the headers are on their way, whose values are left alone unless they come alone
+    # also while the headers arrive; only a line without line break before it is quoted
     _in_request_line = True
-    # bytes that came since the last request was complete
+    # bytes received since the last complete request
     _head_size = 0
 
     def __init__(
-        self, patience: Patience, left: Callable[[], None], *, beyond: bool, **uvicorns: Any
+        self, limits: TimeLimits, left: Callable[[], None], *, beyond: bool, **uvicorns: Any
     ) -> None:
         """`left` is called when the connection is closed; `beyond`: it is beyond the listener's limit."""
         super().__init__(**uvicorns)
-        self._patience = patience
+        self._limits = limits
         self._left = left
         self._beyond = beyond
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._asking = self._close_later()
+        self._read_timer = self._close_later()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._asking = _cancelled(self._asking)
-        self._writing = _cancelled(self._writing)
+        self._read_timer = _cancelled(self._read_timer)
+        self._write_timer = _cancelled(self._write_timer)
         self._left()
         super().connection_lost(exc)
 
@@ -68,12 +68,12 @@ class TimedProtocol(HttpToolsProtocol):
         super().on_message_begin()
         if self._beyond:
             self.scope[BEYOND] = True  # type: ignore[typeddict-unknown-key]
-        if self._asking is None:
-            self._asking = self._close_later()
+        if self._read_timer is None:
+            self._read_timer = self._close_later()
 
     def data_received(self, data: bytes) -> None:
         if self._in_request_line and not data.isascii():
-            # curl sends letters like ø as they are typed; Go takes them, our parser does not
+            # curl sends letters like ø unescaped; Go accepts them, httptools does not
             line, end, rest = data.partition(b"\n")
             data = quote_from_bytes(line, safe=_ASCII).encode() + end + rest
         self._head_size += len(data)
@@ -82,14 +82,14 @@ class TimedProtocol(HttpToolsProtocol):
             self._refuse(b"431 Request Header Fields Too Large", "the request's headers are too large")
 
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP; in Burrow's error shape, since Burrow's clients read that."""
-        self._refuse(b"400 Bad Request", "this is no HTTP request")
+        """Malformed HTTP, answered in Burrow's error shape."""
+        self._refuse(b"400 Bad Request", "this is not an HTTP request")
 
     def _refuse(self, status: bytes, message: str) -> None:
         body = b"".join(refused(0, message).body)
         head = b"HTTP/1.1 %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
         self.transport.write(head % (status, len(body)) + body)
-        self._hang_up()
+        self._close()
 
     def on_headers_complete(self) -> None:
         self._in_request_line = False
@@ -99,7 +99,7 @@ class TimedProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._in_request_line = True
         self._head_size = 0
-        self._asking = _cancelled(self._asking)
+        self._read_timer = _cancelled(self._read_timer)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -108,7 +108,7 @@ class TimedProtocol(HttpToolsProtocol):
             self._watch_writing()
 
     def timeout_keep_alive_handler(self) -> None:
-        self._hang_up()
+        self._close()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -118,21 +118,23 @@ class TimedProtocol(HttpToolsProtocol):
         self._unwritten = math.inf
         super().resume_writing()
 
-    def _hang_up(self) -> None:
-        """Close when what is written has been taken, for as long as something is."""
+    def _close(self) -> None:
+        """Close when the client has read everything, or reads nothing any more."""
         self.transport.close()
         self._watch_writing()
 
     def _close_later(self) -> TimerHandle:
-        return self.loop.call_later(self._patience.read_s, self.transport.abort)
+        return self.loop.call_later(self._limits.read_s, self.transport.abort)
 
     def _watch_writing(self) -> None:
-        """See from time to time whether anything of what is written has been taken."""
+        """Check periodically whether the client reads."""
         self._unwritten = math.inf
-        self._writing = self._writing or self.loop.call_later(self._patience.write_s, self._look_at_writing)
+        self._write_timer = self._write_timer or self.loop.call_later(
+            self._limits.write_s, self._check_writing
+        )
 
-    def _look_at_writing(self) -> None:
-        self._writing = None
+    def _check_writing(self) -> None:
+        self._write_timer = None
         left = self.transport.get_write_buffer_size()
         if left:
             left += _in_system(self.transport)
@@ -140,13 +142,13 @@ class TimedProtocol(HttpToolsProtocol):
             self.transport.abort()
         elif left or self.transport.is_closing():
             self._unwritten = left
-            self._writing = self.loop.call_later(self._patience.write_s, self._look_at_writing)
+            self._write_timer = self.loop.call_later(self._limits.write_s, self._check_writing)
 
 
 def _in_system(transport: asyncio.Transport) -> int:
-    """Bytes that the system holds because the other side has not taken them.
+    """Bytes in the kernel's send buffer.
 
-    It asks for more only when a third of its buffer, of megabytes, is empty: a slow reader may take a minute for that.
+    The socket becomes writable only when a third of its buffer, of megabytes, is free: a slow client may need a minute.
     """
     try:
         found = fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, bytes(4))
@@ -156,7 +158,7 @@ def _in_system(transport: asyncio.Transport) -> int:
 
 
 def _cancelled(timer: TimerHandle | None) -> TimerHandle | None:
-    """What is left of a timer: nothing."""
+    """Cancel a timer; returns None."""
     if timer is not None:
         timer.cancel()
     return None

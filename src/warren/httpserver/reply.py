@@ -1,4 +1,4 @@
-"""One answer on its way out, and the fixed ones."""
+"""Replies, and the constant ones."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Headers = tuple[tuple[bytes, bytes], ...]
 JSON: Final[Headers] = ((b"content-type", b"application/json"),)
 TEXT: Final[Headers] = ((b"content-type", b"text/plain; charset=utf-8"),)
 HTML: Final[Headers] = ((b"content-type", b"text/html; charset=utf-8"),)
-# Go's http.Error: plain text that no browser may take for anything else
+# Go's http.Error: plain text that no browser may interpret as anything else
 ERROR: Final[Headers] = (*TEXT, (b"x-content-type-options", b"nosniff"))
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """Status, headers without the length, and the body in the pieces in which it is kept."""
+    """Status, headers without the length, and the body in pieces."""
 
     status: int
     headers: Headers = ()
@@ -32,7 +32,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """An answer that goes on until one side has enough."""
+    """A reply that is sent until one side ends it."""
 
     headers: Headers
     pieces: AsyncIterator[bytes]
@@ -47,7 +47,7 @@ def as_json(value: object, status: int = 200) -> Reply:
 
 
 def refused(status: int, message: str, *headers: tuple[bytes, bytes]) -> Reply:
-    """No, in Burrow's error shape."""
+    """A refusal in Burrow's error shape."""
     return Reply(
         status, (*JSON, *headers), (gojson.encode({"error": True, "message": message, "result": {}}),)
     )
@@ -57,7 +57,7 @@ NOT_FOUND: Final = Reply(404, ERROR, (b'{"error":true,"message":"invalid request
 
 
 def options(allow: str) -> Reply:
-    """What a path takes, for OPTIONS and for a browser's preflight."""
+    """The methods of a path, for OPTIONS and for a browser's preflight."""
     methods = allow.encode()
     return Reply(
         200,

@@ -1,4 +1,4 @@
-"""Paths to handlers: a tree of segments, parted before they are unescaped, so that names may hold slashes."""
+"""Routes paths to handlers: segments are split before they are unescaped, so that names may contain slashes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from urllib.parse import quote, unquote_to_bytes
 from warren.httpserver import reply
 from warren.httpserver.reply import Reply, Stream
 
-# what a name may hold unescaped in a path, as Go writes one
+# characters that Go leaves unescaped in a path
 _SAFE_IN_SEGMENT: Final = "$&+:=@~"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a handler gets to see."""
+    """The request as handlers get it."""
 
     method: str
     # unescaped, as Burrow shows it in its answers
@@ -25,9 +25,9 @@ class Request:
     names: tuple[str, ...] = ()
     headers: tuple[tuple[bytes, bytes], ...] = ()
     body: bytes = b""
-    # as it stands in the request line, after the question mark
+    # as in the request line, after the question mark
     query: bytes = b""
-    # whether an administrator asks
+    # whether the client is an administrator
     admin: bool = False
 
 
@@ -41,7 +41,7 @@ class _Node:
 
     # the segments that may follow, by their text
     literals: dict[str, _Node] = field(default_factory=dict)
-    # what follows when any name may stand here
+    # the node for any name
     name: _Node | None = None
     # method: handler; empty where no page is
     handlers: dict[str, Handler] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Router:
             node.handlers[method] = handler
 
     def find(self, method: str, raw_path: bytes, query: bytes = b"") -> Match | Reply | None:
-        """The page; or the answer that stands for it (redirect, wrong method); None where there is none."""
+        """The page, a redirect, or 405; None where there is none."""
         if not raw_path.startswith(b"/"):
             return None
         segments = [unescape(segment) for segment in raw_path.split(b"/")][1:]
@@ -92,7 +92,7 @@ class Router:
             if handler := node.handler(method):
                 return Match(handler, tuple(names))
             return reply.options(node.allow) if method == "OPTIONS" else reply.method_not_allowed(node.allow)
-        return self._tidied(method, segments, query)
+        return self._redirect(method, segments, query)
 
     def _walk(self, segments: list[str]) -> tuple[_Node | None, list[str]]:
         node, names = self._root, []
@@ -106,10 +106,10 @@ class Router:
             node = following
         return node, names
 
-    def _tidied(self, method: str, segments: list[str], query: bytes) -> Reply | None:
+    def _redirect(self, method: str, segments: list[str], query: bytes) -> Reply | None:
         """A redirect for a path with doubled slashes, one at the end, or the wrong case.
 
-        A slash after a name leads nowhere, as in Burrow.
+        A slash after a name is not found, as in Burrow.
         """
         node, fixed = self._root, []
         for segment in filter(None, segments):
@@ -132,6 +132,6 @@ class Router:
 
 
 def unescape(segment: bytes) -> str:
-    """One segment of a raw path as text; bytes that are no UTF-8 become the replacement character."""
+    """One segment of a raw path as text; bytes that are not UTF-8 become the replacement character."""
     plain = unquote_to_bytes(segment) if b"%" in segment else segment
     return plain.decode(errors="replace")

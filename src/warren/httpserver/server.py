@@ -1,4 +1,4 @@
-"""All listeners, in a thread of their own beside the pipeline."""
+"""All listeners, in a thread of their own."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Server:
         return {listener.name: listener.url for listener in self._listeners}
 
     def start(self) -> None:
-        """Raises ListenError, with no port left open, when a listener cannot be had."""
+        """Raises ListenError, with no port left open, when a listener cannot be opened."""
         try:
             for name in self._settings.httpserver:
                 self._listeners.append(self._listener(name))
@@ -86,7 +86,7 @@ class Server:
             )
 
     def stop(self) -> None:
-        """Lets answers under way finish, for a few seconds; those who wait for news are told that none will come."""
+        """Lets running requests finish, for a few seconds; waiting requests and streams end."""
         self._app.feed.close()
         for listener in self._listeners:
             listener.stop()

@@ -1,4 +1,4 @@
-"""What the HTTP server asks of the rest of Warren, and nothing more."""
+"""The interfaces that the HTTP server needs from the rest of Warren."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from warren.snapshot.model import ClusterSnapshot
 
 
 class Progress(Protocol):
-    """How the query of a cluster is doing."""
+    """The state of a cluster's query."""
 
     @property
     def running(self) -> bool: ...
 
     @property
     def caught_up(self) -> bool:
-        """Whether everything has been read that was there when the query was started, and the brokers answer."""
+        """Whether everything that was in the offsets topic at the start has been read, and the brokers respond."""
 
     @property
     def blind(self) -> bool:
-        """Whether the brokers did not answer in the last trigger."""
+        """Whether the brokers did not respond in the last trigger."""
 
     @property
     def seen_ms(self) -> int:
-        """The moment as of which groups are judged: all that was committed before it has been read; 0: none yet."""
+        """The moment as of which groups are evaluated: all commits before it have been read; 0: none yet."""
 
     @property
     def records(self) -> int:
@@ -39,11 +39,11 @@ class Progress(Protocol):
 
     @property
     def denied(self) -> int:
-        """Of the records read, those of groups that are not to be watched."""
+        """Of the records read, those of groups that the lists exclude."""
 
     @property
     def skipped(self) -> Mapping[str, int]:
-        """Of the records read, those that say nothing of use: reason: how many."""
+        """Of the records read, those that were skipped: reason: how many."""
 
     @property
     def triggers(self) -> int: ...
@@ -57,13 +57,13 @@ class Progress(Protocol):
 
     @property
     def error(self) -> str:
-        """Why the cluster does not answer, or the query failed; empty when all is well."""
+        """Why the cluster does not respond, or the query failed; empty: no error."""
 
 
 class Answers(Protocol):
-    """The latest snapshots and the few commands that the API can give.
+    """The latest snapshots and the commands of the API.
 
-    Called from the server's thread, which must never wait: all but the commands answer at once.
+    Called from the server's thread, which must never block: all but the commands return at once.
     """
 
     def clusters(self) -> list[str]:
@@ -76,23 +76,23 @@ class Answers(Protocol):
         """
 
     def progress(self, cluster: str) -> Progress:
-        """How the query of a configured cluster is doing, now."""
+        """The state of a configured cluster's query."""
 
     def ready(self) -> bool:
         """Whether every cluster that can be reached has caught up."""
 
     def delete_group(self, cluster: str, group: str) -> None:
-        """Forget a group; it comes back with its next commit. Unknown names are no error.
+        """Delete a group; it comes back with its next commit. Unknown names are no error.
 
-        May wait, for a snapshot that is being made or for the disk: not to be called from the server's thread.
+        May block, for a snapshot that is being made or for the disk: not to be called from the server's thread.
         """
 
     def delete_topic(self, cluster: str, group: str, topic: str) -> None:
-        """Forget one topic of a group, likewise."""
+        """Delete one topic of a group, likewise."""
 
 
 class Notifying(Protocol):
-    """What the notifier tells of itself, at once and from any thread; there is none without notifiers."""
+    """The state of the notifier, from any thread without blocking; there is none without notifiers."""
 
     def incidents(self) -> Sequence[Incident]:
         """Open ones first, each kind with the newest first."""

@@ -1,4 +1,4 @@
-"""How much memory answers may hold that are made and not yet taken."""
+"""Limits the memory of responses that clients have not read yet."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Final
 from warren.httpserver import reply as replies
 from warren.httpserver.reply import Reply
 
-# the key under which a request's listener says how much may be unsent
+# scope key of the listener's limit
 UNSENT: Final = "warren.unsent"
-# bytes: smaller answers, and smaller pieces of large ones, are not counted
+# bytes: smaller responses, and smaller pieces of large ones, are not counted
 SMALL: Final = 64 * 1024
 
-TOO_MUCH: Final = replies.refused(
-    503, "too many large answers are on their way to slow readers", (b"retry-after", b"5")
+TOO_MANY_UNSENT: Final = replies.refused(
+    503, "too many large responses are being sent to slow clients", (b"retry-after", b"5")
 )
 
 
 class Unsent:
-    """The large answers of one listener that are on their way; what several of them share counts once."""
+    """The large responses of one listener that are being sent; pieces that several of them share count once."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self.bytes = 0
-        # id of a piece: how many answers hold it. Whoever holds one also holds the piece itself
+        # id of a piece: number of responses that contain it, and so keep it alive
         self._holders: dict[int, int] = {}
 
     def begin(self, reply: Reply) -> bool:
-        """Whether there is room for the answer; the only one is welcome whatever its size."""
+        """Whether the response is within the limit; a single one always is."""
         new = {id(piece): len(piece) for piece in _large(reply) if id(piece) not in self._holders}
         size = sum(new.values())
         if self.bytes and size and self.bytes + size > self._most:
@@ -38,7 +38,7 @@ class Unsent:
         return True
 
     def end(self, reply: Reply) -> None:
-        """The answer is out, or its reader is gone."""
+        """The response was sent, or its client has disconnected."""
         for piece in _large(reply):
             self._holders[id(piece)] -= 1
             if not self._holders[id(piece)]:

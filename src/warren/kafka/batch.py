@@ -27,10 +27,10 @@ ArrowArray = Any
 
 NO_KEY: Final = "no key"
 NEGATIVE_PARTITION: Final = "negative partition"
-# an older record of the same key in the same batch: the newer one says it all
+# an older record of the same key in the same batch
 SUPERSEDED: Final = "superseded group record"
 
-# distinct unknown versions that get a name of their own; random bytes must not make 65,000 counters
+# distinct unknown versions that are counted by name; random bytes must not create 65,000 counters
 _NAMED_VERSIONS: Final = 8
 
 
@@ -79,14 +79,14 @@ class CommitKeys:
 class Commits:
     """Commits as columns, in the order of their records."""
 
-    # place in CommitKeys
+    # index in CommitKeys
     key: NDArray[np.int32]
     # 0 in a deletion, as is timestamp
     offset: Ints
     timestamp: Ints
     order: Ints
     observed_at: Ints
-    # the commit was taken back: a tombstone
+    # the commit was deleted: a tombstone
     deleted: Mask
 
     def take(self, rows: NDArray[np.integer[Any]] | Mask) -> Commits:
@@ -106,24 +106,24 @@ class Commits:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What a batch says. Every record is in exactly one of commits, groups, skipped and denied."""
+    """A decoded batch. Every record is in exactly one of commits, groups, skipped and denied."""
 
     commits: Commits
     keys: CommitKeys
     groups: list[GroupRecord]
     # reason: records; besides, two reasons of records that were used (`groups.READ_IN_PART` and so on)
     skipped: dict[str, int]
-    # records of groups that were refused
+    # records of groups that the filter excludes
     denied: int
 
 
 def decode(records: RawRecords, accept: Callable[[str], bool]) -> Decoded:
-    """Decode a batch; `accept` is asked once per group. Nothing in the records can make it raise."""
+    """Decode a batch; `accept` is called once per group. Nothing in the records can make it raise."""
     return _Batch(records, accept).decode()
 
 
 class _Batch:
-    """One call of `decode`: the counters, and the groups already asked for."""
+    """One call of `decode`: the counters, and the cached results of `accept`."""
 
     def __init__(self, records: RawRecords, accept: Callable[[str], bool]) -> None:
         self.records = records
@@ -183,7 +183,7 @@ class _Batch:
         return _without_unused(commits.take(good), keys)
 
     def _commit_keys(self, rows: Rows, kind: Ints, there: Mask) -> tuple[NDArray[np.int32], CommitKeys]:
-        """For each distinct key its place in the commit keys (-1: none), and the commit keys."""
+        """For each distinct key its index in the commit keys (-1: none), and the commit keys."""
         schema = messages.COMMIT_KEY
         at = np.flatnonzero(there & (kind >= schema.first) & (kind <= schema.last))
         rows, times = rows.take(at), self.times[at]
@@ -200,11 +200,11 @@ class _Batch:
         partition = read.values["partition"][good]
         at, times = at[good], times[good]
         accepted = np.fromiter(map(self._accepted, group.dictionary.to_pylist()), np.bool_)
-        let_in = accepted[group.indices.to_numpy()] if len(at) else np.zeros(0, np.bool_)
-        self.denied += int(times[~let_in].sum())
-        if not let_in.all():
-            group, topic = group.filter(pa.array(let_in)), topic.filter(pa.array(let_in))
-            partition, at = partition[let_in], at[let_in]
+        allowed = accepted[group.indices.to_numpy()] if len(at) else np.zeros(0, np.bool_)
+        self.denied += int(times[~allowed].sum())
+        if not allowed.all():
+            group, topic = group.filter(pa.array(allowed)), topic.filter(pa.array(allowed))
+            partition, at = partition[allowed], at[allowed]
 
         first, same = _distinct(_indices(group) * (len(topic.dictionary) + 1) + _indices(topic), partition)
         place = np.full(len(self.keys), -1, np.int32)
@@ -310,7 +310,7 @@ _GROUP_RECORDS: Final = [
     for kind, known in messages.KINDS.items()
     if known.value is not None and kind not in messages.COMMIT_KEY.versions
 ]
-# only asked whether such a group is there: see `_marked`
+# only their existence matters: see `_marked`
 _STREAMS_GROUP: Final = 17
 # kind of group: the int16 of its key
 _GROUP_KINDS: Final = {
@@ -351,9 +351,9 @@ def _by_version(schema: Schema, rows: Rows, version: Ints, wanted: set[str]) -> 
 
 
 def _distinct(pair: Ints, partition: Ints) -> tuple[Ints, Ints]:
-    """First row of each distinct (pair, partition), and for each row the place of its like among them."""
+    """First row of each distinct (pair, partition), and for each row its index among them."""
     every = np.arange(len(pair), dtype=np.int64)
-    # keys differ by their bytes, so two of one meaning are rare: look for them in one cheap sort of hashes
+    # keys differ by their bytes, so duplicates are rare: one cheap sort of hashes finds them
     mixed = np.sort(pair.astype(np.uint64) * _GOLDEN + partition.astype(np.uint64))
     if not np.any(mixed[1:] == mixed[:-1]):
         return every, every
@@ -399,14 +399,14 @@ def _named(skipped: Counter[str]) -> dict[str, int]:
 
 
 def _binary(array: ArrowArray) -> BinaryArray:
-    """A plain binary array, whatever kind of binary array it was."""
+    """A plain binary array from any kind of binary array."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     return array if array.type == pa.binary() else array.cast(pa.binary())
 
 
 def _indices(encoded: ArrowArray) -> Ints:
-    """Place of each row in its dictionary; -1 for null."""
+    """Index of each row in its dictionary; -1 for null."""
     indices = encoded.indices
     if indices.null_count:
         indices = indices.fill_null(-1)

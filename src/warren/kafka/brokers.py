@@ -1,4 +1,4 @@
-"""Questions to the brokers with a time limit: which partitions there are, where they begin and end."""
+"""Requests to the brokers with a time limit: partitions, offsets, groups."""
 
 from __future__ import annotations
 
@@ -26,49 +26,51 @@ from warren.kafka.login import Property, with_login
 EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 LATEST: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
-# with less time than this there is no use in asking
+# a request with less time than this is not sent
 _LEAST_S: Final = 0.02
-# of the time that is left, what the first question to the controller may take: the client goes on asking one that
-# died until somebody makes it look who the controller is now
+# share of the remaining time for the first request to the controller: librdkafka keeps sending to one that died until
+# metadata is refreshed
 _FIRST_SHARE: Final = 0.4
 
-# 64 bits without a sign
+# mask of 64 bits
 _LOW: Final = (1 << 64) - 1
 
-# topic partition: its offset; one that nobody could answer for is not in it
+# topic partition: its offset, where a broker answered
 Offsets = dict[tuple[str, int], int]
 
 
 class UnreachableError(WarrenError):
-    """A Kafka cluster that does not answer, or not in time."""
+    """A Kafka cluster that does not respond, or not in time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
     """One topic as the brokers describe it."""
 
-    # another one when the topic was deleted and made again; "" where the brokers have none
+    # changes when the topic is deleted and created again; "" where the brokers have none
     topic_id: str
     partitions: tuple[int, ...]
 
 
 class Limit:
-    """A time limit that several questions share."""
+    """A time limit that several requests share."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._end = clock() + seconds
 
     def left(self) -> float:
-        """Seconds that the next question may take; UnreachableError when the time is up."""
+        """Seconds that the next request may take; UnreachableError when the time is up."""
         left = self._end - self._clock()
         if left <= _LEAST_S:
-            raise UnreachableError("The brokers answer too slowly: the time of this look is up")
+            raise UnreachableError(
+                "The brokers respond too slowly: the time limit of this trigger is reached"
+            )
         return left
 
 
 class Brokers:
-    """One admin client, kept open, and the few questions that Warren asks with it."""
+    """One admin client, kept open, and the requests that Warren sends with it."""
 
     def __init__(self, properties: Mapping[str, Property]) -> None:
         quiet = {"log_level": 2, "reconnect.backoff.max.ms": 2000}
@@ -88,7 +90,7 @@ class Brokers:
         }
 
     def topic(self, name: str, limit: Limit) -> Topic | None:
-        """One topic, None when it is not there; asking does not make it."""
+        """One topic, None when it does not exist; the request does not create it."""
         try:
             found = self._described(name, limit)
         except (KafkaException, TimeoutError) as error:
@@ -111,7 +113,7 @@ class Brokers:
         return asked.result(seconds)
 
     def topic_ids(self, topics: Iterable[str], limit: Limit) -> dict[str, str]:
-        """Topic: its id, where the brokers have ids and the controller answers."""
+        """Topic: its id, where the brokers have ids and the controller responds."""
         names = list(topics)
         if not names:
             return {}
@@ -120,7 +122,7 @@ class Brokers:
         return {name: _known_id(found) for name, found in _answers(asked, seconds).items()}
 
     def unknown(self, topics: Iterable[str], limit: Limit) -> set[str]:
-        """Those of the topics that the brokers say do not exist; one that we may not see is not among them."""
+        """Those of the topics that do not exist; topics that we are not allowed to see are not among them."""
         names = list(topics)
         if not names:
             return set()
@@ -132,7 +134,7 @@ class Brokers:
     def offsets(
         self, asked: Iterable[tuple[str, int]], spec: OffsetSpec, limit: Limit, *, committed: bool = False
     ) -> Offsets:
-        """Where these topic partitions begin or end; `committed`: they end where the first open transaction begins."""
+        """The first or end offsets; `committed`: the end is the last stable offset."""
         request = {TopicPartition(topic, partition): spec for topic, partition in asked}
         if not request:
             return {}
@@ -140,14 +142,14 @@ class Brokers:
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         answers = self._client.list_offsets(request, isolation_level=isolation, request_timeout=seconds)
         return {
-            (place.topic, place.partition): answer.offset
-            for place, answer in _answers(answers, seconds).items()
-            # a leader that did not answer in time is no error, but an offset that no log has
+            (partition.topic, partition.partition): answer.offset
+            for partition, answer in _answers(answers, seconds).items()
+            # a leader that did not respond in time gives no error, but a negative offset
             if answer.offset >= 0
         }
 
     def groups(self, limit: Limit) -> set[str]:
-        """All groups that the brokers list; UnreachableError when one of them does not answer."""
+        """All groups that the brokers list; UnreachableError when one of them does not respond."""
         seconds = limit.left()
         try:
             found = self._client.list_consumer_groups(request_timeout=seconds).result(seconds)
@@ -158,7 +160,7 @@ class Brokers:
         return {each.group_id for each in found.valid}
 
     def has_offsets(self, group: str, limit: Limit) -> bool:
-        """Whether the brokers have an offset that this group has committed."""
+        """Whether the brokers have a committed offset of this group."""
         seconds = limit.left()
         asked = self._client.list_consumer_group_offsets(
             [ConsumerGroupTopicPartitions(group)], request_timeout=seconds
@@ -167,16 +169,16 @@ class Brokers:
             found = asked[group].result(seconds)
         except (KafkaException, TimeoutError) as error:
             raise self._unreachable(error) from error
-        return any(place.error is not None or place.offset >= 0 for place in found.topic_partitions)
+        return any(each.error is not None or each.offset >= 0 for each in found.topic_partitions)
 
     def _unreachable(self, error: KafkaException | TimeoutError) -> UnreachableError:
-        why = error.args[0].str() if isinstance(error, KafkaException) else "no answer in time"
+        why = error.args[0].str() if isinstance(error, KafkaException) else "no response in time"
         if (
             isinstance(error, KafkaException)
             and error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
         ):
             return UnreachableError(
-                f"Kafka at {self._servers} does not let Warren see the topic ({why}): grant its user the ACL operation "
+                f"Kafka at {self._servers} hides the topic from Warren ({why}): grant its user the ACL operation "
                 "Describe, and Read for the offsets topic, on resource type Topic."
             )
         return UnreachableError(
@@ -185,12 +187,12 @@ class Brokers:
 
 
 def _unknown(error: BaseException | None) -> bool:
-    """Whether the brokers said that there is no such topic."""
+    """Whether the brokers reported that the topic does not exist."""
     return isinstance(error, KafkaException) and error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
 
 
 def _answers(futures: Mapping[Any, Any], seconds: float) -> dict[Any, Any]:
-    """What came in time and is no error."""
+    """The successful results within the time limit."""
     done, _ = wait(futures.values(), timeout=seconds)
     return {
         key: future.result()
@@ -200,7 +202,7 @@ def _answers(futures: Mapping[Any, Any], seconds: float) -> dict[Any, Any]:
 
 
 def _known_id(description: Any) -> str:
-    """The id of a topic, written as group records have it; brokers that have none give zeros."""
+    """The id of a topic in the format of group records; brokers without ids return zeros."""
     found = description.topic_id
     if found is None:
         return ""
@@ -209,7 +211,7 @@ def _known_id(description: Any) -> str:
 
 
 class _Silent:
-    """A logger that takes librdkafka's lines and says nothing: our own words tell what is wrong."""
+    """A logger that drops librdkafka's lines: our own errors report what is wrong."""
 
     def log(self, *_: object) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Messages to bytes and back, one at a time, by their tables."""
+"""Encodes and decodes single messages by their schemas."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _VARINT_BYTES: Final = 5
 class Message:
     """What could be read: all fields, or those before the fault; of a broken array its whole items."""
 
-    # None: not even a version was there
+    # None: there was no version
     version: int | None
     # field name: value; empty when the version is not known
     fields: dict[str, Value] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Message:
 
 
 class _BrokenError(WarrenError):
-    """Ends the reading of one message; never leaves this module."""
+    """Ends decoding of one message; never leaves this module."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.value)
@@ -51,7 +51,7 @@ class _BrokenError(WarrenError):
 
 
 def decode(schema: Schema, data: bytes) -> Message:
-    """Read a message; never raises. Bytes that follow a whole message are let be."""
+    """Read a message; never raises. Bytes after a complete message are ignored."""
     if len(data) < _VERSION.size:
         return Message(None, fault=Fault.TRUNCATED)
     (version,) = _VERSION.unpack_from(data)
@@ -67,7 +67,7 @@ def decode(schema: Schema, data: bytes) -> Message:
 
 
 def encode(schema: Schema, version: int, fields: dict[str, Value]) -> bytes:
-    """Write a message as it stands on the wire, version first; fields left out take their defaults."""
+    """Encode a message for the wire, version first; missing fields get their defaults."""
     layout = schema.layout(version)
     if layout is None:
         raise WarrenError(f"{schema.name} has no version {version}: use {schema.first} to {schema.last}")
@@ -77,10 +77,10 @@ def encode(schema: Schema, version: int, fields: dict[str, Value]) -> bytes:
     return bytes(writer.out)
 
 
-# Readers are made once per message and version, so that none asks a question twice. Each takes the bytes,
-# a position and the end, and gives a value and the position after it; none looks beyond the end.
+# Readers are built once per schema and version. Each takes the bytes, a position and the end, and returns a value and
+# the position after it; none reads beyond the end.
 _Read = Callable[[bytes, int, int], tuple[Value, int]]
-# These put fields into a dict, or so many items into a list, one by one: a fault leaves what came before it.
+# These put fields into a dict, or items into a list, one by one: after a fault the earlier ones are kept.
 _Fill = Callable[[bytes, int, int, dict[str, Value]], int]
 _Gather = Callable[[bytes, int, int, int, list[Value]], int]
 
@@ -126,7 +126,7 @@ def _fields(kind: Struct, version: int, flexible: bool) -> _Fill:
 def _tail(
     data: bytes, pos: int, end: int, tagged: dict[int, tuple[str, _Read]], fields: dict[str, Value]
 ) -> int:
-    """The tagged fields of a struct; those that are not known are let be."""
+    """The tagged fields of a struct; unknown ones are ignored."""
     count, pos = _varint(data, pos, end)
     for _ in range(_bounded(count, 2, pos, end)):
         tag, pos = _varint(data, pos, end)
@@ -140,7 +140,7 @@ def _tail(
 
 
 def _value(kind: Type, version: int, flexible: bool, nullable: bool) -> _Read:
-    """A reader of one value; null reads as empty where the definition knows no null."""
+    """A reader of one value; null reads as empty where the schema has no null."""
     if isinstance(kind, Scalar):
         return _scalar(kind)
     if isinstance(kind, Text):
@@ -266,7 +266,7 @@ def _varint(data: bytes, pos: int, end: int) -> tuple[int, int]:
 
 
 def _bounded(count: int, size: int, pos: int, end: int) -> int:
-    """A count that the bytes that are left can hold: a lie must not cost time or memory."""
+    """A count that fits into the remaining bytes: a wrong one must not cost time or memory."""
     if count * size > end - pos:
         raise _BrokenError(Fault.TRUNCATED)
     return count
@@ -276,7 +276,7 @@ _INT8: Final = _scalar(INT8)
 
 
 class _Writer:
-    """The readers' mirror."""
+    """Encodes what the readers decode."""
 
     __slots__ = ("flexible", "out", "version")
 
@@ -338,5 +338,5 @@ class _Writer:
         self.out.append(value)
 
 
-# what a field that was left out is written as
+# encoding of a missing field
 _ZERO: Final[dict[str, Value]] = {"b": 0, "h": 0, "i": 0, "q": 0, "16s": bytes(16)}

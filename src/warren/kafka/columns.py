@@ -1,4 +1,4 @@
-"""Many messages of one version at once: their fields as columns, by the same tables.
+"""Many messages of one version at once: their fields as columns, by the same schemas.
 
 Positions are int64 arrays into one byte buffer, a row per message. Every read is masked by its row's end.
 """
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
-# Arrow arrays under their names; pyarrow itself is not typed
+# names for Arrow arrays; pyarrow itself is not typed
 BinaryArray = Any
 StringArray = Any
 
-# fault of a row as a number: 0 none, else 1 + its place here
+# fault of a row as a number: 0 none, else 1 + its index here
 FAULTS: Final = tuple(Fault)
 _TRUNCATED: Final = 1 + FAULTS.index(Fault.TRUNCATED)
 _NEGATIVE: Final = 1 + FAULTS.index(Fault.NEGATIVE_LENGTH)
@@ -64,7 +64,7 @@ class Rows:
 
 
 def integers(data: NDArray[np.uint8], at: Ints, size: int) -> Ints:
-    """Big-endian signed integers at any positions; positions out of reach give any number."""
+    """Big-endian signed integers at any positions; positions out of range give arbitrary numbers."""
     reach = len(data) - size
     if reach < 0:
         return np.zeros(len(at), np.int64)
@@ -90,7 +90,7 @@ class Columns:
 
 
 def read(schema: Schema, version: int, rows: Rows, wanted: Collection[str]) -> Columns:
-    """Read the wanted fields of messages that all have this version; what follows them is not looked at."""
+    """Read the wanted fields of messages that all have this version; later fields are not read."""
     walk = _Walk(rows, flexible=schema.flexible(version))
     values: dict[str, Ints] = {}
     spans: dict[str, tuple[Ints, Ints]] = {}
@@ -113,7 +113,7 @@ def read(schema: Schema, version: int, rows: Rows, wanted: Collection[str]) -> C
 
 
 class _Walk:
-    """One position per row; a row that breaks stays where it broke and keeps its first fault."""
+    """One position per row; a row with a fault stops there and keeps its first fault."""
 
     def __init__(self, rows: Rows, *, flexible: bool) -> None:
         self.data = rows.data
@@ -123,7 +123,7 @@ class _Walk:
         self.flexible = flexible
 
     def step(self, size: int | Ints) -> Ints:
-        """Go over `size` bytes; where they began."""
+        """Skip `size` bytes; returns where they began."""
         start = self.pos
         after = start + size
         self._break(after > self.end, _TRUNCATED)
@@ -131,7 +131,7 @@ class _Walk:
         return start
 
     def counted(self, width: Scalar) -> tuple[Ints, Ints]:
-        """Go over bytes behind their length; where they began and ended."""
+        """Skip length-prefixed bytes; returns where they began and ended."""
         if self.flexible:
             length = self._varint() - 1
         else:
@@ -141,7 +141,7 @@ class _Walk:
         return start, self.pos
 
     def _varint(self) -> Ints:
-        """Go over an unsigned varint of at most 32 bits."""
+        """Skip an unsigned varint of at most 32 bits; returns its value."""
         value = np.zeros(len(self.pos), np.int64)
         going = np.ones(len(self.pos), np.bool_)
         for index in range(_VARINT_BYTES):
@@ -162,7 +162,7 @@ class _Walk:
 def slices(array: BinaryArray, start: Ints, end: Ints) -> StringArray:
     """Spans of a binary array's bytes as strings; the spans lie in the order of their rows.
 
-    Arrow wants each element to begin where the one before it ended, so the gaps between the spans are
+    Arrow requires each element to begin where the previous one ended, so the gaps between the spans are
     elements too and every second one is taken. Bytes that are not UTF-8 are replaced.
     """
     offsets = np.empty(2 * len(start), np.int32)

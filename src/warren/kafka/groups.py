@@ -27,7 +27,7 @@ CONSUMER: Final = "consumer"
 # the protocol type whose assignments are in the consumer protocol; Connect's and others' are their own
 _CONSUMER_PROTOCOL: Final = "consumer"
 
-# faults that leave the rest of a record in use
+# faults after which the rest of a record is still used
 UNREADABLE_ASSIGNMENT: Final = "unreadable assignment"
 READ_IN_PART: Final = "group record read in part"
 
@@ -44,7 +44,7 @@ def topic_id(most: int, least: int) -> str:
 
 
 def deleted(kind: int, key: _Fields, order: int) -> GroupRecord:
-    """What a null value says under a key of this kind."""
+    """The record for a null value under a key of this kind."""
     group = key["group"]
     if kind == messages.GROUP_KEY.first:
         return GroupDeleted(group, order, CLASSIC)
@@ -56,7 +56,7 @@ def deleted(kind: int, key: _Fields, order: int) -> GroupRecord:
 
 
 def read(kind: int, key: _Fields, value: bytes, order: int, skipped: Counter[str]) -> GroupRecord | None:
-    """What a value says; one that breaks off is used as far as it is whole. None: counted, not usable."""
+    """The record for a value; of a truncated one the complete members are used. None: counted, not usable."""
     schema = messages.KINDS[kind].value
     if schema is None:
         return None
@@ -91,7 +91,7 @@ def _classic_group(key: _Fields, value: _Fields, order: int, skipped: Counter[st
 
 
 def _assignment(data: bytes, skipped: Counter[str]) -> _Partitions:
-    # a member that was given nothing yet has no bytes either
+    # a member without partitions has no bytes either
     if not data:
         return {}
     message = codec.decode(messages.ASSIGNMENT, data)
@@ -116,7 +116,7 @@ def _current_assignment(
 ) -> CurrentAssignment | None:
     if "assigned" not in value:
         return None
-    # a partition to be revoked is the member's until it says that it let go
+    # a partition to be revoked is the member's until it confirms the revocation
     held = [*value["assigned"], *value.get("revoking", [])]
     partitions = _merged((str(uuid.UUID(bytes=each["topic_id"])), each["partitions"]) for each in held)
     return CurrentAssignment(key["group"], order, key["member_id"], partitions)

@@ -1,4 +1,4 @@
-"""Client properties as they travel to a worker, made ready for a client there."""
+"""Turns client properties from plain data into arguments of a client."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ Property = str | int | bool
 
 
 def with_login(properties: Mapping[str, Property]) -> dict[str, Any]:
-    """The properties as a client takes them: with the callback that signs AWS tokens where one is needed."""
+    """The arguments of a client: with the callback that signs AWS tokens where one is needed."""
     own = {key: value for key, value in properties.items() if not key.startswith(IAM_PREFIX)}
     iam = {key.removeprefix(IAM_PREFIX): str(value) for key, value in properties.items() if key not in own}
     if iam:
-        # few clusters need it, and every worker would pay for it
+        # few clusters need it, and the import costs time in every worker
         from warren.kafka.iam import TokenSource  # noqa: PLC0415
 
         return own | {"oauth_cb": TokenSource(iam["region"], iam["role-arn"], iam["profile"])}

@@ -1,4 +1,4 @@
-"""The records of the offsets topic as tables; Kafka's `group-coordinator` definitions are the reference."""
+"""Schemas of the records in the offsets topic; Kafka's `group-coordinator` definitions are the reference."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from warren.kafka.schema import BYTES, INT8, INT32, INT64, STRING, UUID, Array, 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Keys. The int16 in front of a key says what the record is; Kafka calls it version or record type.
+# Keys. The int16 at the start of a key is the kind of the record; Kafka calls it version or record type.
 
 COMMIT_KEY: Final = Schema(
     "OffsetCommitKey",
@@ -165,7 +165,7 @@ CURRENT_ASSIGNMENT_VALUE: Final = Schema(
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """One kind of record: how its key and value are read, or under which name it is counted and left."""
+    """One kind of record: how its key and value are read, or the reason under which it is counted as skipped."""
 
     key: Schema
     value: Schema | None = None
@@ -176,12 +176,12 @@ def _skipped(name: str, version: int, label: str, *more: str) -> RecordKind:
     return RecordKind(_group_key(name, version, *more), skipped_as=label)
 
 
-# Why these are left: the group itself, its members and what they hold now say who owns a partition.
+# Not needed: owners come from the group itself, its members and their current assignments.
 _UNUSED: Final = "consumer group, not needed"
 _SHARE: Final = "share group"
 _STREAMS: Final = "streams group"
 
-# the int16 in front of the key: what the record is
+# the int16 at the start of the key: the kind of record
 KINDS: Final[Mapping[int, RecordKind]] = MappingProxyType(
     {
         0: RecordKind(COMMIT_KEY, COMMIT_VALUE),

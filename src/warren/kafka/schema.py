@@ -1,4 +1,4 @@
-"""The shape of a message as a table of fields, after the manner of Kafka's own message definitions."""
+"""Message schemas as tables of fields, like Kafka's own message definitions."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Field:
     until: int | None = None
     # first version in which the field may be null; None: never
     nullable_since: int | None = None
-    # a tagged field stands in the tail of its struct and is left out when it equals its default
+    # a tagged field is at the end of its struct and omitted when it equals its default
     tag: int | None = None
     default: Any = None
 
@@ -95,7 +95,7 @@ class Schema:
     fields: tuple[Field, ...]
     # first version with compact lengths and tagged fields; None: never
     flexible_since: int | None = None
-    # a reader of the embedded consumer protocol takes newer versions for the newest it knows
+    # readers of the embedded consumer protocol read newer versions as the newest known one
     open_ended: bool = False
     body: Struct = field(init=False)
 

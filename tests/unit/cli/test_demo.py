@@ -36,10 +36,10 @@ class Stage:
 
 
 def test_a_check_that_is_stopped_before_its_first_look_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = threading.Event()
-    asked.set()
+    stopping = threading.Event()
+    stopping.set()
     monkeypatch.setattr(module, "Stage", Stage)
-    monkeypatch.setattr(module, "stop_asked", lambda: asked)
+    monkeypatch.setattr(module, "stop_asked", lambda: stopping)
     # the log of the whole test run stays what it is
     monkeypatch.setattr(module, "configure", lambda _: None)
 

@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from tests.receivers.http import HttpReceiver, Received, Reply
 from tests.receivers.mail import MailReceiver
 
-from warren.cli.attempts import Outcome, attempted
+from warren.cli.attempts import Outcome, run_probes
 from warren.cli.probes import probes
 from warren.config import AnyNotifier, Settings
 from warren.config.modules import EmailNotifier, HttpNotifier, NullNotifier, SlackNotifier
@@ -33,7 +33,7 @@ def receivers() -> Iterator[ExitStack]:
 
 
 def tried(module: AnyNotifier) -> list[Outcome]:
-    return attempted(list(probes(Settings(notifier={"n": module}))), 5)
+    return run_probes(list(probes(Settings(notifier={"n": module}))), 5)
 
 
 def outcome(module: AnyNotifier) -> tuple[bool, str]:
@@ -139,7 +139,7 @@ def test_a_mail_server_without_the_tls_that_is_wanted(receivers: ExitStack) -> N
     receiver = receivers.enter_context(MailReceiver())
     assert outcome(mail(receiver, tls="starttls")) == (
         False,
-        "greets, but offers no STARTTLS; change port or tls",
+        "does not offer STARTTLS; change port or tls",
     )
 
 

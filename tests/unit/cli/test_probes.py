@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from warren.cli.attempts import Outcome, Probe, UnreachableError, attempted
+from warren.cli.attempts import Outcome, Probe, UnreachableError, run_probes
 from warren.cli.probes import probes
 from warren.config import AnySink, Settings
 from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink
@@ -43,7 +43,7 @@ def url() -> Iterator[str]:
 
 
 def sink_outcome(sink: AnySink) -> Outcome:
-    (outcome,) = attempted(list(probes(Settings(sink={"s": sink}))), 5)
+    (outcome,) = run_probes(list(probes(Settings(sink={"s": sink}))), 5)
     return outcome
 
 
@@ -138,12 +138,12 @@ def test_one_that_hangs_is_given_up_and_the_others_stand() -> None:
     def fails(_limit_s: float) -> str:
         raise UnreachableError("no route")
 
-    tries = [
+    probes_ = [
         Probe("a", "Kafka", "a:1", hangs),
         Probe("b", "Kafka", "b:1", lambda _limit_s: "fine"),
         Probe("c", "Kafka", "c:1", fails),
     ]
-    outcomes = attempted(tries, 0.1)
+    outcomes = run_probes(probes_, 0.1)
     never.set()
     assert [(outcome.probe.key, outcome.reached, outcome.detail) for outcome in outcomes] == [
         ("a", False, "no answer within 0.1 s"),

@@ -67,7 +67,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Callable[[Respond], None]:
     """Puts a server in the place of the network."""
 
     def put(respond: Respond) -> None:
-        class Here(status_source.Asker):
+        class Here(status_source.JsonClient):
             def __init__(self, url: str, token: str = "") -> None:
                 super().__init__(url, token, httpx.MockTransport(respond))
 

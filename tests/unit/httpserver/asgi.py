@@ -24,11 +24,11 @@ class Answered:
 
 
 def ask(app: AsgiApp, path: str, **how: Any) -> Answered:
-    """`asked` in a loop of its own."""
-    return asyncio.run(asked(app, path, **how))
+    """`requested` in a loop of its own."""
+    return asyncio.run(requested(app, path, **how))
 
 
-async def asked(
+async def requested(
     app: AsgiApp,
     path: str,
     *,

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from prometheus_client import CollectorRegistry
-from tests.unit.httpserver.asgi import Answered, ask, asked
+from tests.unit.httpserver.asgi import Answered, ask, requested
 from tests.unit.httpserver.captures import usual_snapshot
 from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel, MemorySnapshot, group_status
 
@@ -103,7 +103,7 @@ def test_a_topic_is_found_however_its_name_is_escaped(
 class Lookup:
     """Which cluster is meant."""
 
-    asked: str
+    requested: str
     known: tuple[str, ...]
     found: str | None
 
@@ -120,11 +120,11 @@ LOOKUPS = [
 ]
 
 
-@pytest.mark.parametrize("case", LOOKUPS, ids=lambda case: f"{case.asked} of {'+'.join(case.known)}")
+@pytest.mark.parametrize("case", LOOKUPS, ids=lambda case: f"{case.requested} of {'+'.join(case.known)}")
 def test_which_cluster_is_meant(app: App, answers: MemoryAnswers, case: Lookup) -> None:
     answers.names = list(case.known)
     answers.snapshots = {name: snapshot_with("g", cluster=name) for name in case.known}
-    answered = ask(app, f"/v3/kafka/{case.asked}/consumer/g/lag")
+    answered = ask(app, f"/v3/kafka/{case.requested}/consumer/g/lag")
     if case.found is None:
         assert answered.status == 404
     else:
@@ -163,9 +163,9 @@ def test_all_readers_stood_still_while_a_delete_waited_for_a_snapshot_to_be_made
     monkeypatch.setattr(answers, "delete_group", lambda *_: made.wait(30))
 
     async def meanwhile() -> Answered:
-        deleting = asyncio.ensure_future(asked(app, "/v3/kafka/local/consumer/plain", method="DELETE"))
+        deleting = asyncio.ensure_future(requested(app, "/v3/kafka/local/consumer/plain", method="DELETE"))
         await asyncio.sleep(0)
-        read = await asyncio.wait_for(asked(app, "/v3/kafka/local/consumer/plain/lag"), 10)
+        read = await asyncio.wait_for(requested(app, "/v3/kafka/local/consumer/plain/lag"), 10)
         assert not deleting.done()
         made.set()
         assert (await deleting).status == 200

@@ -1,4 +1,4 @@
-"""What changed, and when: for each group the last snapshot that told something new of it."""
+"""Changes of groups between snapshots: for each group the last snapshot in which it changed."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from warren.httpserver.v4.parameters import version
 from warren.snapshot.model import ClusterSnapshot
 from warren.snapshot.tables import GroupTable
 
-# removed groups that are remembered per cluster; who asks for changes from before them is told all groups
+# removed groups that are kept per cluster; a request for earlier changes gets all groups
 MAX_REMOVED: Final = 10_000
-# how often the feed looks for a new snapshot
+# interval of checks for a new snapshot
 _LOOK_S: Final = 0.1
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryResult:
-    """What there is to tell somebody: rows of the table, and names of groups that are gone."""
+class ChangeSet:
+    """Changes since a version: rows of the table, and names of removed groups."""
 
-    place: int
-    # all rows, because too little is known of what was before
+    position: int
+    # all rows, because the earlier state is not known
     complete: bool
     rows: Ints
     removed: list[str]
@@ -40,34 +40,34 @@ class DeliveryResult:
 
 @dataclass(slots=True)
 class History:
-    """One cluster: its groups now, and the place in the stream at which each last changed."""
+    """One cluster: its current groups, and the version at which each last changed."""
 
     snapshot: ClusterSnapshot
     table: GroupTable
-    place: int
-    # changes up to here are not known
+    position: int
+    # changes up to this version are not known
     floor: int
-    # per row of the table: where anything changed, where the status did, and when that was (0: not seen)
+    # per row of the table: version of the last change, of the last status change, and its time (0: none yet)
     changed: Ints
     status_changed: Ints
     status_since: Ints
-    # group: where it went; the oldest first
+    # group: version at which it was removed; the oldest first
     removed: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def begun(cls, snapshot: ClusterSnapshot) -> History:
+    def started(cls, snapshot: ClusterSnapshot) -> History:
         table = snapshot.group_table()
-        place = version(snapshot.number)
-        changed = np.full(len(table.names), place, dtype=np.int64)
+        position = version(snapshot.number)
+        changed = np.full(len(table.names), position, dtype=np.int64)
         unseen = np.zeros(len(table.names), dtype=np.int64)
-        return cls(snapshot, table, place, place, changed, changed.copy(), unseen)
+        return cls(snapshot, table, position, position, changed, changed.copy(), unseen)
 
-    def take(self, snapshot: ClusterSnapshot) -> History:
-        """The history one snapshot later."""
-        # a group that is deleted shows between two triggers: the same number, another content
-        place = max(version(snapshot.number), self.place + (snapshot.number == self.snapshot.number))
-        if place < self.place or snapshot.number < self.snapshot.number:
-            return History.begun(snapshot)
+    def with_snapshot(self, snapshot: ClusterSnapshot) -> History:
+        """The history with the next snapshot."""
+        # a deleted group changes the snapshot between two triggers: the same number, other content
+        position = max(version(snapshot.number), self.position + (snapshot.number == self.snapshot.number))
+        if position < self.position or snapshot.number < self.snapshot.number:
+            return History.started(snapshot)
         table = snapshot.group_table()
         # per new row: its row in the old table, -1 where the group is new
         before = _rows_before(self.table, table)
@@ -78,7 +78,7 @@ class History:
         )
         removed = dict(self.removed)
         for name in _gone(self.table, table, before):
-            removed[name] = place
+            removed[name] = position
         for name in table.names if removed else ():
             removed.pop(name, None)
         floor = self.floor
@@ -87,21 +87,21 @@ class History:
         return History(
             snapshot,
             table,
-            place,
+            position,
             floor,
-            _kept(self.changed, old, same, place),
-            _kept(self.status_changed, old, status_same, place),
+            _kept(self.changed, old, same, position),
+            _kept(self.status_changed, old, status_same, position),
             _kept(self.status_since, old, status_same, snapshot.taken_at_ms),
             removed,
         )
 
-    def since(self, place: int | None, *, only_status: bool) -> DeliveryResult:
-        """What somebody has missed who knows all up to that place; None: who knows nothing."""
-        if place is None or place < self.floor or place > self.place:
-            return DeliveryResult(self.place, True, np.arange(len(self.table.names)), [])
+    def since(self, position: int | None, *, only_status: bool) -> ChangeSet:
+        """The changes after that version; None: all groups."""
+        if position is None or position < self.floor or position > self.position:
+            return ChangeSet(self.position, True, np.arange(len(self.table.names)), [])
         changed = self.status_changed if only_status else self.changed
-        removed = sorted(name for name, went in self.removed.items() if went > place)
-        return DeliveryResult(self.place, False, np.flatnonzero(changed > place), removed)
+        removed = sorted(name for name, went in self.removed.items() if went > position)
+        return ChangeSet(self.position, False, np.flatnonzero(changed > position), removed)
 
 
 def _rows_before(old: GroupTable, new: GroupTable) -> Ints:
@@ -123,7 +123,7 @@ def _gone(old: GroupTable, new: GroupTable, before: Ints) -> list[str]:
 def _same(
     old: GroupTable, new: GroupTable, rows: Ints, known: NDArray[np.bool_], columns: tuple[str, ...]
 ) -> NDArray[np.bool_]:
-    """Which groups were there before with the same in these columns."""
+    """Which groups existed before with the same values in these columns."""
     same = known.copy()
     for name in columns if old.names else ():
         same &= getattr(old, name)[rows] == getattr(new, name)
@@ -131,12 +131,12 @@ def _same(
 
 
 def _kept(old: Ints, rows: Ints, same: NDArray[np.bool_], new: int) -> Ints:
-    """What was, where nothing changed, else the new value."""
+    """The old value where nothing changed, else the new one."""
     return np.where(same, old[rows] if len(old) else 0, new).astype(np.int64)
 
 
 class Feed:
-    """The histories of all clusters, and a place to wait for the next change; lives in the server's thread."""
+    """The histories of all clusters, and waiting for the next change; runs in the server's thread."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
@@ -150,7 +150,7 @@ class Feed:
         return self._closed
 
     async def watch(self) -> None:
-        """Look for new snapshots, for ever."""
+        """Check for new snapshots until closed."""
         self._loop = asyncio.get_running_loop()
         while not self._closed:
             for cluster in self._answers.clusters():
@@ -158,7 +158,7 @@ class Feed:
             await asyncio.sleep(_LOOK_S)
 
     def close(self) -> None:
-        """Nobody is to wait any longer; any thread may say so."""
+        """End all waiting requests; thread-safe."""
         self._closed = True
         if self._loop is not None:
             # the loop may have ended already
@@ -173,15 +173,15 @@ class Feed:
         known = self._histories.get(cluster)
         if known is not None and known.snapshot is snapshot:
             return known
-        history = History.begun(snapshot) if known is None else known.take(snapshot)
+        history = History.started(snapshot) if known is None else known.with_snapshot(snapshot)
         self._histories[cluster] = history
         self._wake()
         return history
 
-    async def news(
-        self, cluster: str, place: int | None, wait_s: float, *, only_status: bool
-    ) -> tuple[History, DeliveryResult] | None:
-        """What has changed since a place; when nothing has, whatever comes in that time. None: no snapshot yet."""
+    async def changes_since(
+        self, cluster: str, position: int | None, wait_s: float, *, only_status: bool
+    ) -> tuple[History, ChangeSet] | None:
+        """The changes since a version, waiting for one if there is none. None: no snapshot yet."""
         loop = asyncio.get_running_loop()
         until = loop.time() + wait_s
         while True:
@@ -189,10 +189,10 @@ class Feed:
             history = self.history(cluster)
             if history is None:
                 return None
-            news = history.since(place, only_status=only_status)
+            changes_since = history.since(position, only_status=only_status)
             left = until - loop.time()
-            if not news.empty or self._closed or left <= 0:
-                return history, news
+            if not changes_since.empty or self._closed or left <= 0:
+                return history, changes_since
             await _set_within(changed, left)
 
     def _wake(self) -> None:

@@ -1,4 +1,4 @@
-"""`/v4/incidents`, and what the health page says of the notifier."""
+"""`/v4/incidents`, and the notifier's part of the health page."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def notifier_health(notifying: Notifying | None) -> shapes.NotifierHealth | None
         shapes.ModuleHealth(module, counts.owed, counts.sent, counts.failed, counts.retried)
         for module, counts in sorted(notifying.counts().items())
     ]
-    lasting = sum(incident.is_open for incident in notifying.incidents())
-    return shapes.NotifierHealth(leadership.state, leadership.leader, lasting, modules)
+    open_incidents = sum(incident.is_open for incident in notifying.incidents())
+    return shapes.NotifierHealth(leadership.state, leadership.leader, open_incidents, modules)
 
 
 def _fitting(known: Iterable[Incident], given: Mapping[str, Any]) -> Iterator[Incident]:

@@ -22,17 +22,17 @@ _SHAPES: Final = (
     shapes.Changes,
     shapes.Incidents,
 )
-_WORDS: Final[Mapping[str, str]] = {
+_DESCRIPTIONS: Final[Mapping[str, str]] = {
     "cluster": "A configured cluster",
     "group": "A consumer group; a slash in its name is %2F",
     "topic": "A topic that the group has committed on",
 }
-# a name with a control character in it does not come through the door
+# names with control characters are refused by the guard
 _NAME: Final = r"^[^\u0000-\u001f\u007f]+$"
-# status: words; every page may answer so
+# status: description; every page may answer so
 _REFUSALS: Final = {
     400: "A parameter is wrong; the message says which and how",
-    401: "Credentials are needed, or wrong",
+    401: "Credentials are missing or wrong",
     429: "Too many requests of this client",
 }
 _REFUSALS_OF_CLUSTERS: Final = {
@@ -49,7 +49,7 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "Warren",
             "version": warren.__version__,
-            "summary": "Which Kafka consumer groups are in trouble",
+            "summary": "Status of Kafka consumer groups",
             "description": "Every answer comes from one snapshot of a cluster. Errors have the shape of Burrow's.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
@@ -72,15 +72,15 @@ def _operation(operation: Operation) -> dict[str, Any]:
             "name": name,
             "in": "path",
             "required": True,
-            "description": _WORDS[name],
+            "description": _DESCRIPTIONS[name],
             "schema": {"type": "string", "pattern": _NAME},
         }
         for name in operation.names
     ]
     refusals = {**_REFUSALS, **(_REFUSALS_OF_CLUSTERS if operation.names else {})}
     answers: dict[str, Any] = {"200": _answer(operation.summary, operation)}
-    answers |= {str(status): _answer(words, operation) for status, words in operation.also}
-    answers |= {str(status): _refusal(words) for status, words in refusals.items()}
+    answers |= {str(status): _answer(description, operation) for status, description in operation.also}
+    answers |= {str(status): _refusal(description) for status, description in refusals.items()}
     return {
         "operationId": operation.id,
         "summary": operation.summary,
@@ -99,18 +99,18 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     }
 
 
-def _answer(words: str, operation: Operation) -> dict[str, Any]:
+def _answer(description: str, operation: Operation) -> dict[str, Any]:
     schema = {"type": "object"} if operation.shape is None else _reference(operation.shape)
     content: dict[str, Any] = {"application/json": {"schema": schema}}
     if operation.events:
         content["text/event-stream"] = {
             "schema": {"type": "string", "description": "Events named `changes`; their data is the JSON"}
         }
-    return {"description": words, "content": content}
+    return {"description": description, "content": content}
 
 
-def _refusal(words: str) -> dict[str, Any]:
-    return {"description": words, "content": {"application/json": {"schema": _reference(shapes.Error)}}}
+def _refusal(description: str) -> dict[str, Any]:
+    return {"description": description, "content": {"application/json": {"schema": _reference(shapes.Error)}}}
 
 
 def _reference(shape: type[Any]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What can be asked of `/v4`: the table that the pages are routed by and the OpenAPI document is made from."""
+"""The operations of `/v4`: the table for routing and for the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Operation:
     # of the answer 200; None: any object
     shape: type[Any] | None
     parameters: tuple[Parameter, ...] = ()
-    # other answers with a shape of their own: status: words
+    # other answers with the same shape: status: description
     also: tuple[tuple[int, str], ...] = ()
     events: bool = False
 
@@ -32,7 +32,7 @@ class Operation:
 
     @property
     def route(self) -> str:
-        """As the router wants it."""
+        """The path in the router's syntax."""
         return re.sub(r"{\w+}", "{}", self.path)
 
 
@@ -40,9 +40,9 @@ OPENAPI: Final = Operation("openapi", "/v4/openapi.json", "This document", None)
 HEALTH: Final = Operation(
     "health",
     "/v4/health",
-    "Whether Warren has caught up, how far it is, and how every cluster's query is doing",
+    "Whether Warren has caught up, its progress, and the state of every cluster's query",
     shapes.Health,
-    also=((503, "The same, while a cluster is catching up or does not answer"),),
+    also=((503, "The same, while a cluster is catching up or does not respond"),),
 )
 GROUPS: Final = Operation(
     "groups",
@@ -82,7 +82,7 @@ CHANGES: Final = Operation(
 INCIDENTS: Final = Operation(
     "incidents",
     "/v4/incidents",
-    "Incidents, those that last before those that are over, each with the newest first, and what was sent to whom",
+    "Incidents, the open ones before the past ones, each with the newest first, and what was sent to whom",
     shapes.Incidents,
     (
         parameters.INCIDENT_STATE,

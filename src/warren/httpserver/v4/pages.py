@@ -22,7 +22,7 @@ from warren.httpserver.reply import Reply, Stream, as_json, refused
 from warren.httpserver.router import Answer, Handler, Request
 from warren.httpserver.state import Answers, Notifying
 from warren.httpserver.v4 import openapi, shapes
-from warren.httpserver.v4.feed import DeliveryResult, Feed, History
+from warren.httpserver.v4.feed import ChangeSet, Feed, History
 from warren.httpserver.v4.incidents import notifier_health
 from warren.httpserver.v4.operations import (
     CHANGES,
@@ -43,14 +43,14 @@ from warren.httpserver.v4.parameters import (
 from warren.snapshot.model import ClusterSnapshot, PartitionDetail, PartitionStatus
 from warren.snapshot.tables import GroupTable
 
-# streams of events that may be open at once; each is a socket and a task that somebody left behind
+# open event streams; each is a socket and a task
 MAX_STREAMS: Final = 500
-# silence after which a stream shows that it is still there
-_BREATH_S: Final = 15.0
+# interval of keep-alive comments on a stream without events
+_KEEP_ALIVE_S: Final = 15.0
 _EVENTS: Final = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-store"),
-    # proxies like nginx would keep events back otherwise
+    # proxies like nginx would buffer events otherwise
     (b"x-accel-buffering", b"no"),
 )
 
@@ -64,7 +64,7 @@ _TOO_MANY: Final = refused(503, "too many streams are open", (b"retry-after", b"
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ClusterRequest:
     """A request about a cluster that has a snapshot."""
 
     request: Request
@@ -78,7 +78,7 @@ class _Asked:
 
 
 class Pages:
-    """Answers from the feed's histories, so that a page and the changes after it fit together."""
+    """Answers from the feed's histories, so that a page and the changes after it are consistent."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Pages:
         return handler
 
     def _of_cluster(
-        self, operation: Operation, page: Callable[[_Asked], Answer | Awaitable[Answer]]
+        self, operation: Operation, page: Callable[[_ClusterRequest], Answer | Awaitable[Answer]]
     ) -> Handler:
         def handler(request: Request) -> Answer | Awaitable[Answer]:
             try:
@@ -128,7 +128,7 @@ class Pages:
             history = self._feed.history(cluster)
             if history is None:
                 return _NO_SNAPSHOT
-            return page(_Asked(request, cluster, history, given))
+            return page(_ClusterRequest(request, cluster, history, given))
 
         return handler
 
@@ -136,7 +136,7 @@ class Pages:
         now_ms = self._now_ms()
         clusters = [self._cluster_health(cluster, now_ms) for cluster in sorted(self._answers.clusters())]
         ready = self._answers.ready()
-        # who follows or cannot reach ZooKeeper still answers well: only the clusters make Warren ready
+        # an instance that follows or cannot reach ZooKeeper still answers: only the clusters decide readiness
         notifier = notifier_health(self._notifying)
         return as_json(shapes.Health(ready, warren.__version__, clusters, notifier), 200 if ready else 503)
 
@@ -165,43 +165,43 @@ class Pages:
             restarts=progress.restarts,
             error=progress.error,
             snapshot=latest,
-            groups=groups,  # type: ignore[arg-type] # the names of statuses that groups have
+            groups=groups,  # type: ignore[arg-type] # group statuses only
         )
 
-    def groups(self, asked: _Asked) -> Reply:
-        given, table = asked.values, asked.history.table
-        fitting = np.flatnonzero(_fits(asked.snapshot, table, given))
+    def groups(self, requested: _ClusterRequest) -> Reply:
+        given, table = requested.values, requested.history.table
+        fitting = np.flatnonzero(_fits(requested.snapshot, table, given))
         ordered = fitting[_order(table, fitting, given["sort"])]
         page = ordered[given["offset"] : given["offset"] + given["limit"]]
         return as_json(
             shapes.Groups(
-                asked.cluster,
-                _snapshot(asked.history),
+                requested.cluster,
+                _snapshot(requested.history),
                 len(fitting),
                 given["offset"],
-                _lines(asked.history, page),
+                _lines(requested.history, page),
             )
         )
 
-    def group(self, asked: _Asked) -> Reply:
-        found = first_found(asked.request.names[1], asked.snapshot.group)
+    def group(self, requested: _ClusterRequest) -> Reply:
+        found = first_found(requested.request.names[1], requested.snapshot.group)
         if found is None:
             return _NO_GROUP
-        wanted = asked.values["status"]
+        wanted = requested.values["status"]
         shown = tuple(part for part in found.partitions if wanted is None or part.status in wanted)
-        explained = asked.snapshot.explained(msgspec.structs.replace(found, partitions=shown))
-        row = list(asked.history.table.names).index(found.group)
+        explained = requested.snapshot.explained(msgspec.structs.replace(found, partitions=shown))
+        row = list(requested.history.table.names).index(found.group)
         return as_json(
             shapes.GroupDetail(
-                asked.cluster,
-                _snapshot(asked.history),
-                _lines(asked.history, np.array([row]))[0],
+                requested.cluster,
+                _snapshot(requested.history),
+                _lines(requested.history, np.array([row]))[0],
                 [shapes.Partition(**_partition(part)) for part in explained.partitions],
             )
         )
 
-    def group_topic(self, asked: _Asked) -> Reply:
-        names, snapshot = asked.request.names, asked.snapshot
+    def group_topic(self, requested: _ClusterRequest) -> Reply:
+        names, snapshot = requested.request.names, requested.snapshot
         found = first_found(names[1], snapshot.group)
         if found is None:
             return _NO_GROUP
@@ -217,39 +217,44 @@ class Pages:
         ]
         lag = sum(part.current_lag for part in partitions)
         return as_json(
-            shapes.GroupTopic(asked.cluster, _snapshot(asked.history), found.group, topic, lag, partitions)
+            shapes.GroupTopic(
+                requested.cluster, _snapshot(requested.history), found.group, topic, lag, partitions
+            )
         )
 
-    async def changes(self, asked: _Asked) -> Answer:
-        request, place = asked.request, asked.values["since"]
-        only_status = asked.values["only"] is not None
+    async def changes(self, requested: _ClusterRequest) -> Answer:
+        request, position = requested.request, requested.values["since"]
+        only_status = requested.values["only"] is not None
         if request.method == "GET" and _wants_events(request):
             last = dict(request.headers).get(b"last-event-id")
             try:
-                place = place if last is None else read_version(last.decode("latin-1"))
+                position = position if last is None else read_version(last.decode("latin-1"))
             except ParameterError:
-                # an id that is none of ours: tell everything
-                place = None
+                # an id of another server: send all groups
+                position = None
             if self._streams >= MAX_STREAMS:
                 return _TOO_MANY
-            return Stream(_EVENTS, self._events(asked.cluster, place, only_status=only_status))
-        found = await self._feed.news(asked.cluster, place, asked.values["wait"], only_status=only_status)
-        return _NO_SNAPSHOT if found is None else as_json(_changes(asked.cluster, *found))
+            return Stream(_EVENTS, self._events(requested.cluster, position, only_status=only_status))
+        wait_s = requested.values["wait"]
+        found = await self._feed.changes_since(requested.cluster, position, wait_s, only_status=only_status)
+        return _NO_SNAPSHOT if found is None else as_json(_changes(requested.cluster, *found))
 
-    async def _events(self, cluster: str, place: int | None, *, only_status: bool) -> AsyncIterator[bytes]:
-        """Server-sent events: an id to go on from, and the same JSON as the page's."""
+    async def _events(self, cluster: str, position: int | None, *, only_status: bool) -> AsyncIterator[bytes]:
+        """Server-sent events: an id to continue from, and the same JSON as the page."""
         self._streams += 1
         try:
             yield b"retry: 1000\n\n"
             while not self._feed.closed:
-                found = await self._feed.news(cluster, place, _BREATH_S, only_status=only_status)
+                found = await self._feed.changes_since(
+                    cluster, position, _KEEP_ALIVE_S, only_status=only_status
+                )
                 if found is None or found[1].empty:
-                    yield b": still here\n\n"
+                    yield b": keep-alive\n\n"
                     continue
-                history, news = found
-                place = news.place
-                body = gojson.encode(_changes(cluster, history, news))
-                yield b"id: %s\nevent: changes\ndata: %s\n\n" % (cursor(place).encode(), body)
+                history, changes_since = found
+                position = changes_since.position
+                body = gojson.encode(_changes(cluster, history, changes_since))
+                yield b"id: %s\nevent: changes\ndata: %s\n\n" % (cursor(position).encode(), body)
         finally:
             self._streams -= 1
 
@@ -317,15 +322,19 @@ def _lines(history: History, rows: NDArray[np.int64]) -> list[shapes.Group]:
     ]
 
 
-def _changes(cluster: str, history: History, news: DeliveryResult) -> shapes.Changes:
+def _changes(cluster: str, history: History, changes_since: ChangeSet) -> shapes.Changes:
     return shapes.Changes(
-        cluster, _snapshot(history), news.complete, _lines(history, news.rows), news.removed
+        cluster,
+        _snapshot(history),
+        changes_since.complete,
+        _lines(history, changes_since.rows),
+        changes_since.removed,
     )
 
 
 def _snapshot(history: History) -> shapes.Snapshot:
     snapshot = history.snapshot
-    return shapes.Snapshot(snapshot.number, snapshot.taken_at_ms, snapshot.as_of_ms, cursor(history.place))
+    return shapes.Snapshot(snapshot.number, snapshot.taken_at_ms, snapshot.as_of_ms, cursor(history.position))
 
 
 def _partition(part: PartitionStatus) -> dict[str, Any]:

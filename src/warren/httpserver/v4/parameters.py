@@ -1,4 +1,4 @@
-"""The query parameters of `/v4`: each is read and described from one place."""
+"""The query parameters of `/v4`: parsing and description in one table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Parameter:
     schema: Mapping[str, Any]
     read: Callable[[str], Any]
     default: Any = None
-    # how OpenAPI says that it is written
+    # OpenAPI's style of the parameter
     style: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -65,7 +65,7 @@ def _pairs(query: bytes) -> list[tuple[str, str]]:
             max_num_fields=20,
         )
     except UnicodeDecodeError as error:
-        raise ParameterError("the query is no UTF-8") from error
+        raise ParameterError("the query is not UTF-8") from error
     except ValueError as error:
         raise ParameterError("the query has too many parameters") from error
 
@@ -110,7 +110,7 @@ def _text(most: int) -> Callable[[str], str]:
 
 
 def read_version(text: str) -> int:
-    """The place in the stream of changes that a cursor means, as one number."""
+    """The version that a cursor stands for, as one number."""
     match = re.fullmatch(r"([0-9]{1,12})(?:\.([0-9]{1,6}))?", text)
     if match is None:
         raise ParameterError("must be the number of a snapshot or a cursor")
@@ -121,8 +121,8 @@ def version(number: int, revision: int = 0) -> int:
     return number * _REVISIONS + revision
 
 
-def cursor(place: int) -> str:
-    number, revision = divmod(place, _REVISIONS)
+def cursor(position: int) -> str:
+    number, revision = divmod(position, _REVISIONS)
     return f"{number}.{revision}" if revision else str(number)
 
 
@@ -130,22 +130,22 @@ def _status_parameter(allowed: Sequence[Status], of: str) -> Parameter:
     names = [status.name for status in allowed]
     return Parameter(
         "status",
-        f"Only {of} with one of these statuses, parted by commas",
+        f"Only {of} with one of these statuses, separated by commas",
         {"type": "array", "items": {"type": "string", "enum": names}, "minItems": 1, "uniqueItems": True},
         _statuses(allowed),
         style={"style": "form", "explode": False},
     )
 
 
-def _text_parameter(name: str, words: str, most: int) -> Parameter:
-    return Parameter(name, words, {"type": "string", "minLength": 1, "maxLength": most}, _text(most))
+def _text_parameter(name: str, description: str, most: int) -> Parameter:
+    return Parameter(name, description, {"type": "string", "minLength": 1, "maxLength": most}, _text(most))
 
 
 GROUP_STATUS: Final = _status_parameter(GROUP_STATUSES, "groups")
 PARTITION_STATUS: Final = _status_parameter(PARTITION_STATUSES, "partitions")
 NAME: Final = _text_parameter(
     "name",
-    "Only groups whose name fits: `*` stands for anything, `?` for one character, `[ab]` for one of those",
+    "Only groups whose name matches: `*` any characters, `?` one character, `[ab]` one of those",
     256,
 )
 TOPIC: Final = _text_parameter(
@@ -162,14 +162,14 @@ SORT: Final = Parameter(
 )
 OFFSET: Final = Parameter(
     "offset",
-    "How many to leave out at the beginning",
+    "How many to skip",
     {"type": "integer", "minimum": 0, "maximum": _MAX_OFFSET, "default": 0},
     _number(0, _MAX_OFFSET),
     0,
 )
 LIMIT: Final = Parameter(
     "limit",
-    "How many on a page at most",
+    "Maximum number on a page",
     {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 1000},
     _number(1, MAX_LIMIT),
     1000,
@@ -181,23 +181,23 @@ INCIDENT_CLUSTER: Final = _text_parameter(
 )
 INCIDENT_GROUP: Final = _text_parameter(
     "group",
-    "Only incidents of groups whose name fits: `*` stands for anything, `?` for one character, `[ab]` for one of those",
+    "Only incidents of groups whose name matches: `*` any characters, `?` one character, `[ab]` one of those",
     256,
 )
 INCIDENT_MODULE: Final = _text_parameter(
     "module",
-    "Only incidents that this notifier was told of, or is to be",
+    "Only incidents with messages of this notifier",
     256,
 )
 INCIDENT_STATE: Final = Parameter(
     "state",
-    "`open`: only those that last; `past`: only those that are over",
+    "`open`: only open incidents; `past`: only closed ones",
     {"type": "string", "enum": ["open", "past"]},
     _one_of(["open", "past"]),
 )
 SINCE: Final = Parameter(
     "since",
-    "The number of a snapshot, or the cursor of an earlier answer; without it all groups are told",
+    "The number of a snapshot, or the cursor of an earlier answer; without it all groups are returned",
     {"type": "string", "pattern": r"^[0-9]{1,12}(\.[0-9]{1,6})?$"},
     read_version,
 )
@@ -210,7 +210,7 @@ WAIT: Final = Parameter(
 )
 ONLY: Final = Parameter(
     "only",
-    "`status`: only groups that came, went or changed their status; without it lag and completeness count too",
+    "`status`: only groups that were added, removed or changed their status; without it lag and completeness count too",
     {"type": "string", "enum": ["status"]},
     _one_of(["status"]),
 )

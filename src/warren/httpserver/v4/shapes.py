@@ -18,7 +18,7 @@ Cursor = Annotated[
     str,
     Meta(
         pattern=r"^[0-9]{1,12}(\.[0-9]{1,6})?$",
-        description="Where an answer stands in the stream of changes: a snapshot's number, with a revision where "
+        description="Position in the stream of changes: a snapshot's number, with a revision where "
         "something changed between two snapshots",
     ),
 ]
@@ -37,12 +37,13 @@ class Error(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """One moment of a cluster; all of an answer comes from it."""
+    """The snapshot that the whole answer comes from."""
 
     number: Count
     taken_at: Milliseconds
     as_of: Annotated[
-        Milliseconds, Meta(description="Groups are judged as of this moment: all commits before it were read")
+        Milliseconds,
+        Meta(description="Groups are evaluated as of this moment: all commits before it were read"),
     ]
     cursor: Cursor
 
@@ -67,22 +68,22 @@ class Groups(msgspec.Struct, frozen=True):
 
     cluster: str
     snapshot: Snapshot
-    total: Annotated[Count, Meta(description="Groups that fit, on all pages")]
+    total: Annotated[Count, Meta(description="Groups that match, on all pages")]
     offset: Count
     groups: list[Group]
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """What became of the groups since an earlier answer."""
+    """Changes of groups since an earlier answer."""
 
     cluster: str
-    snapshot: Annotated[Snapshot, Meta(description="Ask for changes since its cursor next time")]
+    snapshot: Annotated[Snapshot, Meta(description="Request changes since its cursor next time")]
     complete: Annotated[
         bool,
-        Meta(description="These are all groups, not only those that changed: forget what you know of others"),
+        Meta(description="These are all groups, not only those that changed: drop all others"),
     ]
-    groups: Annotated[list[Group], Meta(description="Groups that came or changed, as they are now")]
-    removed: Annotated[list[str], Meta(description="Groups that are gone")]
+    groups: Annotated[list[Group], Meta(description="New and changed groups, in their current state")]
+    removed: Annotated[list[str], Meta(description="Groups that were removed")]
 
 
 class WindowEntry(Entry, frozen=True):
@@ -90,7 +91,7 @@ class WindowEntry(Entry, frozen=True):
 
     floor: Annotated[
         Count | None,
-        Meta(description="Behind the head of the last look before the commit: the certain part of the lag"),
+        Meta(description="Lag behind the head of the last poll before the commit: a lower bound"),
     ]
 
 
@@ -133,25 +134,31 @@ class SnapshotAge(msgspec.Struct, frozen=True):
 
 
 class ClusterHealth(msgspec.Struct, frozen=True):
-    """How the query of a cluster is doing."""
+    """The state of a cluster's query."""
 
     cluster: str
-    ready: Annotated[bool, Meta(description="There is a snapshot, and it is not of the time of catching up")]
+    ready: Annotated[bool, Meta(description="There is a snapshot, and the query has caught up")]
     running: bool
-    caught_up: Annotated[bool, Meta(description="All that was there at the start has been read")]
-    blind: Annotated[bool, Meta(description="The brokers did not answer in the last trigger")]
+    caught_up: Annotated[
+        bool, Meta(description="Everything that was in the offsets topic at the start has been read")
+    ]
+    blind: Annotated[bool, Meta(description="The brokers did not respond in the last trigger")]
     seen_at: Annotated[
         Milliseconds,
-        Meta(description="Groups are judged as of this moment: all commits before it are read; 0: none yet"),
+        Meta(
+            description="Groups are evaluated as of this moment: all commits before it are read; 0: none yet"
+        ),
     ]
     records: Annotated[Count, Meta(description="Records read since Warren started")]
     records_per_second: Count
     left: Annotated[Count, Meta(description="Records still to be read")]
-    read_share: Annotated[Share, Meta(description="How far the catching up is: records / (records + left)")]
+    read_share: Annotated[Share, Meta(description="Progress of catching up: records / (records + left)")]
     triggers: Count
-    trigger_ms: Annotated[Count, Meta(description="How long the last trigger took")]
+    trigger_ms: Annotated[Count, Meta(description="Duration of the last trigger")]
     restarts: Count
-    error: Annotated[str, Meta(description="Why the cluster does not answer or the query failed; else empty")]
+    error: Annotated[
+        str, Meta(description="Why the cluster does not respond or the query failed; else empty")
+    ]
     snapshot: SnapshotAge | None
     groups: Annotated[dict[GroupStatusName, Count], Meta(description="Groups by status")]
 
@@ -160,20 +167,20 @@ class ModuleHealth(msgspec.Struct, frozen=True):
     """Messages of one notifier; all but those owed are counted since Warren started."""
 
     module: str
-    owed: Annotated[Count, Meta(description="Decided and not out yet")]
+    owed: Annotated[Count, Meta(description="Decided and not sent yet")]
     sent: Count
-    failed: Annotated[Count, Meta(description="Given up after the last attempt")]
+    failed: Annotated[Count, Meta(description="Failed after the last attempt")]
     retried: Annotated[Count, Meta(description="Attempts beyond the first")]
 
 
 class NotifierHealth(msgspec.Struct, frozen=True):
-    """Who sends, and what is still to be sent."""
+    """Which instance sends, and the messages of each module."""
 
     state: Annotated[
         Literal["alone", "leading", "following", "disconnected"],
         Meta(
             description="alone: without ZooKeeper; following: another instance sends; disconnected: ZooKeeper does "
-            "not answer, and so nothing is sent from here"
+            "not respond, so this instance sends nothing"
         ),
     ]
     leader: Annotated[str, Meta(description="The instance that sends; empty: not known")]
@@ -182,7 +189,7 @@ class NotifierHealth(msgspec.Struct, frozen=True):
 
 
 class Health(msgspec.Struct, frozen=True):
-    """Whether Warren can be trusted right now."""
+    """Whether Warren's answers are reliable now."""
 
     ready: bool
     version: str
@@ -191,43 +198,43 @@ class Health(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One message to one module, and how it went."""
+    """One message of one module, and its outcome."""
 
     id: str
     module: str
     kind: Literal["open", "close"]
-    status: Annotated[IncidentStatusName, Meta(description="The group's status that it tells of")]
+    status: Annotated[IncidentStatusName, Meta(description="The group's status in the message")]
     state: Annotated[
         Literal["owed", "sent", "failed", "abandoned"],
         Meta(
-            description="owed: not out yet; failed: given up; abandoned: a newer one took its place, or its module "
+            description="owed: not sent yet; abandoned: replaced by a newer one, or its module "
             "is not configured any more"
         ),
     ]
     attempts: Count
     decided_at: Milliseconds
     at: Annotated[Milliseconds, Meta(description="When the state was reached, or the last attempt ended")]
-    answer: Annotated[str, Meta(description="What the other side said when it was sent; else empty")]
+    answer: Annotated[str, Meta(description="The receiver's response when it was sent; else empty")]
     error: Annotated[str, Meta(description="Why the last attempt failed; else empty")]
 
 
 class Incident(msgspec.Struct, frozen=True):
-    """One group from the moment it was not OK until it was again; or a cluster that cannot be seen."""
+    """One group from the moment it was not OK until it was again; or an unreachable cluster."""
 
     id: str
     cluster: str
-    group: Annotated[str, Meta(description="Empty: the cluster itself cannot be seen")]
+    group: Annotated[str, Meta(description="Empty: the cluster itself is unreachable")]
     start: Milliseconds
     end: Annotated[Milliseconds | None, Meta(description="Null: it is open")]
     ending: Annotated[
         Literal["ok", "gone", "unwatched"] | None,
         Meta(
             description="ok: the group was OK again; gone: it was deleted or has expired; "
-            "unwatched: it is not watched any more, because of a list or because its cluster is not configured"
+            "unwatched: it is not monitored any more, because of a list or because its cluster is not configured"
         ),
     ]
-    reason: Annotated[str, Meta(description="Of a cluster: why it cannot be seen; else empty")]
-    status: Annotated[IncidentStatusName, Meta(description="The group's status at the last look")]
+    reason: Annotated[str, Meta(description="Of a cluster: why it is unreachable; else empty")]
+    status: Annotated[IncidentStatusName, Meta(description="The group's last status")]
     worst: Annotated[IncidentStatusName, Meta(description="The worst status of the incident")]
     messages: Annotated[
         list[Message], Meta(description="Oldest first; of a long incident the first one and the newest ones")
@@ -237,6 +244,6 @@ class Incident(msgspec.Struct, frozen=True):
 class Incidents(msgspec.Struct, frozen=True):
     """A page of incidents."""
 
-    total: Annotated[Count, Meta(description="Incidents that fit, on all pages")]
+    total: Annotated[Count, Meta(description="Incidents that match, on all pages")]
     offset: Count
     incidents: list[Incident]

@@ -14,7 +14,7 @@ from tests.unit.httpserver.memory import MemoryAnswers
 
 from warren.common.status import Status
 from warren.httpserver.v4 import feed as feeds
-from warren.httpserver.v4.feed import DeliveryResult, Feed, History
+from warren.httpserver.v4.feed import ChangeSet, Feed, History
 from warren.httpserver.v4.parameters import cursor, read_version, version
 from warren.snapshot.tables import GroupTable
 
@@ -56,14 +56,14 @@ def snapshot(number: int, *lines: Line, at: int = 0) -> Lines:
 
 def history(*snapshots: Lines) -> History:
     first, *rest = snapshots
-    found = History.begun(first)  # type: ignore[arg-type]
+    found = History.started(first)  # type: ignore[arg-type]
     for each in rest:
-        found = found.take(each)  # type: ignore[arg-type]
+        found = found.with_snapshot(each)  # type: ignore[arg-type]
     return found
 
 
-def names(found: History, news: DeliveryResult) -> list[str]:
-    return [found.table.names[row] for row in news.rows.tolist()]
+def names(found: History, changes_since: ChangeSet) -> list[str]:
+    return [found.table.names[row] for row in changes_since.rows.tolist()]
 
 
 def test_only_groups_that_changed_are_told() -> None:
@@ -97,21 +97,21 @@ def test_groups_that_come_and_go() -> None:
 @pytest.mark.parametrize("since", [None, 4, 9], ids=["nothing known", "before the start", "of the future"])
 def test_who_knows_too_little_is_told_everything(since: int | None) -> None:
     found = history(snapshot(5, line("a")), snapshot(6, line("a"), line("b")))
-    news = found.since(None if since is None else version(since), only_status=True)
-    assert news.complete
-    assert names(found, news) == ["a", "b"]
+    changes_since = found.since(None if since is None else version(since), only_status=True)
+    assert changes_since.complete
+    assert names(found, changes_since) == ["a", "b"]
 
 
 def test_a_deletion_between_two_triggers_is_told_at_once() -> None:
     """The snapshot is made anew without the group, under the same number."""
     found = history(snapshot(5, line("a"), line("b")), snapshot(5, line("b")), snapshot(5, line("b")))
-    news = found.since(version(5), only_status=True)
-    assert news.removed == ["a"]
-    assert found.since(news.place, only_status=True).empty
-    assert cursor(news.place) == "5.2"
-    later = found.take(snapshot(6, line("b")))  # type: ignore[arg-type]
-    assert cursor(later.place) == "6"
-    assert later.since(news.place, only_status=False).empty
+    changes_since = found.since(version(5), only_status=True)
+    assert changes_since.removed == ["a"]
+    assert found.since(changes_since.position, only_status=True).empty
+    assert cursor(changes_since.position) == "5.2"
+    later = found.with_snapshot(snapshot(6, line("b")))  # type: ignore[arg-type]
+    assert cursor(later.position) == "6"
+    assert later.since(changes_since.position, only_status=False).empty
 
 
 def test_numbers_that_begin_again_begin_a_new_history() -> None:
@@ -123,7 +123,7 @@ def test_numbers_that_begin_again_begin_a_new_history() -> None:
 def test_all_groups_gone_and_back() -> None:
     found = history(snapshot(1, line("a")), snapshot(2))
     assert found.since(version(1), only_status=False).removed == ["a"]
-    found = found.take(snapshot(3, line("a")))  # type: ignore[arg-type]
+    found = found.with_snapshot(snapshot(3, line("a")))  # type: ignore[arg-type]
     assert names(found, found.since(version(2), only_status=False)) == ["a"]
 
 
@@ -158,22 +158,22 @@ def test_whoever_follows_the_changes_knows_what_is(
     """A client that asks now and then, and applies what it is told, always has the groups as they are."""
     number = 3
     known: dict[str, tuple[Status, int]] = {}
-    place: int | None = None
+    position: int | None = None
     found: History | None = None
     for groups, same_number in moments:
         number += not same_number
         taken = snapshot(number, *(line(name, *state) for name, state in groups.items()))
-        found = history(taken) if found is None else found.take(taken)  # type: ignore[arg-type]
+        found = history(taken) if found is None else found.with_snapshot(taken)  # type: ignore[arg-type]
         if data.draw(st.booleans()):
             continue
-        news = found.since(place, only_status=False)
-        if news.complete:
+        changes_since = found.since(position, only_status=False)
+        if changes_since.complete:
             known = {}
-        for row in news.rows.tolist():
+        for row in changes_since.rows.tolist():
             known[found.table.names[row]] = Status(found.table.status[row]), int(found.table.totallag[row])
-        for name in news.removed:
+        for name in changes_since.removed:
             known.pop(name, None)
-        place = read_version(cursor(news.place))
+        position = read_version(cursor(changes_since.position))
         assert known == groups
 
 
@@ -181,9 +181,9 @@ def test_waiting_ends_with_the_first_change() -> None:
     answers = MemoryAnswers(snapshots={"local": snapshot(1, line("a"))})  # type: ignore[dict-item]
     feed = Feed(answers)
 
-    async def follow() -> tuple[History, DeliveryResult] | None:
+    async def follow() -> tuple[History, ChangeSet] | None:
         watching = asyncio.ensure_future(feed.watch())
-        waiting = asyncio.ensure_future(feed.news("local", version(1), 60, only_status=True))
+        waiting = asyncio.ensure_future(feed.changes_since("local", version(1), 60, only_status=True))
         await asyncio.sleep(0.01)
         answers.snapshots["local"] = snapshot(2, line("a", lag=9))  # type: ignore[assignment]
         await asyncio.sleep(0.25)
@@ -197,18 +197,18 @@ def test_waiting_ends_with_the_first_change() -> None:
     told = asyncio.run(asyncio.wait_for(follow(), 10))
     assert told is not None
     assert names(*told) == ["a"]
-    assert told[1].place == version(3)
+    assert told[1].position == version(3)
 
 
 def test_waiting_ends_when_the_time_is_up_and_when_the_server_stops() -> None:
     answers = MemoryAnswers(snapshots={"local": snapshot(1, line("a"))})  # type: ignore[dict-item]
 
-    async def waited(feed: Feed, seconds: float) -> DeliveryResult:
-        told = await feed.news("local", version(1), seconds, only_status=False)
+    async def waited(feed: Feed, seconds: float) -> ChangeSet:
+        told = await feed.changes_since("local", version(1), seconds, only_status=False)
         assert told is not None
         return told[1]
 
-    async def stopped() -> DeliveryResult:
+    async def stopped() -> ChangeSet:
         feed = Feed(answers)
         watching = asyncio.ensure_future(feed.watch())
         waiting = asyncio.ensure_future(waited(feed, 60))
@@ -229,5 +229,5 @@ def test_a_snapshot_is_taken_once() -> None:
     answers.snapshots["local"] = replace(first)  # type: ignore[assignment]
     later = feed.history("local")
     assert later is not None
-    assert later.place == version(1, 1)
+    assert later.position == version(1, 1)
     assert feed.history("nosuch") is None

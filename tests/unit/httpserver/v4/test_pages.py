@@ -162,7 +162,7 @@ WRONG = {
     "?name=" + "a" * 257: "name: must have 1 to 256 characters",
     "?stauts=OK": "unknown parameter stauts; there are: status, name, topic, sort, offset, limit",
     "?limit=1&limit=2": "limit is given twice",
-    "?name=%ff": "the query is no UTF-8",
+    "?name=%ff": "the query is not UTF-8",
     "?" + "&".join("a=1" for _ in range(30)): "the query has too many parameters",
 }
 
