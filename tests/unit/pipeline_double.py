@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row
 
-from warren.cluster.framing import framed as heads_framed
+from warren.cluster.head_frames import framed as heads_framed
 from warren.cluster.source import Look
 from warren.cluster.survey import Survey
 from warren.common.group_filter import GroupFilter, Watched
-from warren.consumer.framing import framed as commits_framed
+from warren.consumer.commit_frames import framed as commits_framed
 from warren.evaluator.verdict import RuleSettings
 from warren.kafka.batch import RawRecords, decode
 from warren.snapshot.read_model import ReadModel

@@ -22,7 +22,7 @@ NEXT_SCRAPE_S: Final = 0.05
 REQUESTS_PER_S: Final = 1_500.0
 # triggers must not become slower; so much is noise
 SLOWER: Final = 1.1
-_CLIENT: Final = "warren.bench.asking"
+_CLIENT: Final = "warren.bench.load_client"
 _LAST: Final = 19
 _FORMS: Final = ("plain", "gzip")
 # whose pages are asked for

@@ -80,9 +80,9 @@ class Child:
     def pid(self) -> int:
         return self._process.pid
 
-    def ask(self, command: str, **words: Any) -> None:
+    def ask(self, command: str, **metadata: Any) -> None:
         """Tell the child to do something."""
-        self._send({"do": command, **words})
+        self._send({"do": command, **metadata})
 
     def hear(
         self,
@@ -94,24 +94,24 @@ class Child:
         deadline = time.monotonic() + timeout_s
         while True:
             try:
-                words = self._said.get(timeout=max(deadline - time.monotonic(), 0))
+                metadata = self._said.get(timeout=max(deadline - time.monotonic(), 0))
             except queue.Empty:
                 raise BenchError(
                     f"{self._module} did not come to '{event}' within {timeout_s:.0f} s"
                 ) from None
-            if words is None:
+            if metadata is None:
                 raise BenchError(f"{self._module} ended before '{event}': {self._last_words()}")
-            if words["event"] == FAILED:
-                raise BenchError(str(words["reason"]))
-            if words["event"] == event:
-                return words
-            other(words)
+            if metadata["event"] == FAILED:
+                raise BenchError(str(metadata["reason"]))
+            if metadata["event"] == event:
+                return metadata
+            other(metadata)
 
-    def _send(self, words: Mapping[str, Any]) -> None:
+    def _send(self, metadata: Mapping[str, Any]) -> None:
         if self._process.stdin is None:
             return
         try:
-            self._process.stdin.write(json.dumps(words).encode() + b"\n")
+            self._process.stdin.write(json.dumps(metadata).encode() + b"\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             raise BenchError(f"{self._module} has ended: {self._last_words()}") from None
@@ -149,10 +149,10 @@ class Parent:
         self.task: Words = json.loads(sys.stdin.buffer.readline() or b"{}")
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def tell(self, event: str, **words: Any) -> None:
+    def tell(self, event: str, **metadata: Any) -> None:
         """Say something; nobody may be there any more to hear it."""
         with self._lock, contextlib.suppress(BrokenPipeError):
-            self._out.write(json.dumps({"event": event, **words}).encode() + b"\n")
+            self._out.write(json.dumps({"event": event, **metadata}).encode() + b"\n")
 
     def told(self) -> Words | None:
         """The next command; None: there will be no more."""
@@ -160,10 +160,10 @@ class Parent:
 
     def _listen(self) -> None:
         for line in sys.stdin.buffer:
-            words = json.loads(line)
-            if words["do"] == "stop":
+            metadata = json.loads(line)
+            if metadata["do"] == "stop":
                 self.stop.set()
-            self._told.put(words)
+            self._told.put(metadata)
         self.stop.set()
         self._told.put(None)
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from warren.bench import machine
 from warren.bench.figures import Better, Figure, Report
 from warren.bench.line import Child, Words
-from warren.bench.workload import DEFAULT_SIZES, Site, Sizes, Tell, fill, site, writer
+from warren.bench.workload import DEFAULT_SIZES, Site, Sizes, Tell, fill, site, start_writer
 from warren.demo.commit_writer import DEFAULT_INTERVAL_MS
 
 SUBJECT: Final = "warren.bench.subject"
@@ -39,7 +39,7 @@ def replay(plan: ReplayPlan, tell: Tell) -> Report:
     """A bare drain, Warren warm, and Warren from the start of its process, all on the same topic."""
     began, facts = datetime.now(UTC), machine.facts()
     with site(tell) as where:
-        with writer(where, plan.sizes, DEFAULT_INTERVAL_MS) as child:
+        with start_writer(where, plan.sizes, DEFAULT_INTERVAL_MS) as child:
             written_s = fill(child, plan.commits, tell)
         drains = _drains(where, plan, tell)
         warm = _warm(where, plan, tell)
@@ -89,8 +89,8 @@ def _drains(where: Site, plan: ReplayPlan, tell: Tell) -> list[float]:
     return times
 
 
-def _tell_done(tell: Tell, step: str, total: int, words: Words) -> None:
-    tell(step, words["done"], total)
+def _tell_done(tell: Tell, step: str, total: int, metadata: Words) -> None:
+    tell(step, metadata["done"], total)
 
 
 def _warm(where: Site, plan: ReplayPlan, tell: Tell) -> list[dict[str, Any]]:

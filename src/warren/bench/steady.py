@@ -15,7 +15,7 @@ from warren.bench import machine
 from warren.bench.figures import Figure, Report
 from warren.bench.line import BenchError, Child
 from warren.bench.process_tree import Sampler, cores_used, peak, typical
-from warren.bench.workload import DEFAULT_SIZES, INTERVALS, Site, Sizes, Tell, fill, site, writer
+from warren.bench.workload import DEFAULT_SIZES, INTERVALS, Site, Sizes, Tell, fill, site, start_writer
 
 SUBJECT: Final = "warren.bench.subject"
 GIB: Final = 2**30
@@ -116,19 +116,19 @@ class Running:
 def running(plan: SteadyPlan, where: Site, tell: Tell, sample_s: float) -> Iterator[Running]:
     """Fill the windows, start Warren, let commits flow, and warm up; at the end everything stops."""
     directory = where.warren_directory()
-    with writer(where, plan.sizes, round(plan.sizes.windows / plan.rate * 1000)) as writing:
-        written_s = fill(writing, plan.filling, tell)
+    with start_writer(where, plan.sizes, round(plan.sizes.windows / plan.rate * 1000)) as writer:
+        written_s = fill(writer, plan.filling, tell)
         with (
             Child(SUBJECT, {"directory": str(directory)}, where.directory) as subject,
             Sampler(subject.pid, sample_s) as sampler,
         ):
             url = subject.hear("started")["urls"][0]
             filled_s = _caught_up(subject, plan, tell)
-            writing.ask("run", rate=plan.rate)
+            writer.ask("run", rate=plan.rate)
             wait("warm up", plan.warm_up_s, tell)
             yield Running(subject, sampler, url, directory / "checkpoint", written_s, filled_s)
-            writing.ask("stop")
-            writing.hear("ran")
+            writer.ask("stop")
+            writer.hear("ran")
     shutil.rmtree(directory, ignore_errors=True)
 
 

@@ -51,27 +51,27 @@ def _serve(parent: Parent, settings: Settings) -> None:
         watch = Watch(service.engine, CLUSTER)
         watch.start()
         parent.tell("started", urls=list(service.urls.values()))
-        while (words := parent.told()) is not None and words["do"] != "stop":
-            parent.tell(words["do"], **_answer(parent, watch, words))
+        while (metadata := parent.told()) is not None and metadata["do"] != "stop":
+            parent.tell(metadata["do"], **_answer(parent, watch, metadata))
         watch.end()
 
 
-def _answer(parent: Parent, watch: Watch, words: Words) -> dict[str, Any]:
-    if words["do"] == "complete":
-        sight = watch.complete(words["windows"], words["records"], _TIMEOUT_S, parent.stop)
+def _answer(parent: Parent, watch: Watch, metadata: Words) -> dict[str, Any]:
+    if metadata["do"] == "complete":
+        sight = watch.complete(metadata["windows"], metadata["records"], _TIMEOUT_S, parent.stop)
         return {"at": sight.at, "number": sight.number, "windows": sight.windows}
-    if words["do"] == "sights":
-        return {"at": [each.at for each in watch.sights if words["begin"] <= each.at <= words["end"]]}
-    if words["do"] == "triggers":
+    if metadata["do"] == "sights":
+        return {"at": [each.at for each in watch.sights if metadata["begin"] <= each.at <= metadata["end"]]}
+    if metadata["do"] == "triggers":
         whole = [
             each.ms
             for each in recent_triggers()
-            if words["begin"] <= each.began and each.began + each.ms / 1000 <= words["end"]
+            if metadata["begin"] <= each.began and each.began + each.ms / 1000 <= metadata["end"]
         ]
         return {"ms": whole}
-    if words["do"] == "next":
+    if metadata["do"] == "next":
         return {"number": watch.next(_TIMEOUT_S, parent.stop).number}
-    return _measured(parent, watch, words["begin"], words["end"])
+    return _measured(parent, watch, metadata["begin"], metadata["end"])
 
 
 def _measured(parent: Parent, watch: Watch, begin: float, end: float) -> dict[str, Any]:

@@ -79,16 +79,16 @@ def site(tell: Tell) -> Iterator[Site]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def writer(where: Site, sizes: Sizes, interval_ms: int) -> Child:
+def start_writer(where: Site, sizes: Sizes, interval_ms: int) -> Child:
     """A process that writes the commits; `interval_ms`: between two commits of a window."""
     task = {"servers": where.servers, "shape": asdict(sizes.shape), "interval_ms": interval_ms}
-    return Child("warren.bench.writing", task, where.directory)
+    return Child("warren.bench.writer", task, where.directory)
 
 
 def fill(child: Child, commits: int, tell: Tell) -> float:
     """Have so many commits written; the answer is how long it took."""
     child.ask("write", commits=commits)
-    written = child.hear("written", other=lambda words: tell("write commits", words["done"], commits))
+    written = child.hear("written", other=lambda metadata: tell("write commits", metadata["done"], commits))
     tell("write commits", commits, commits)
     return float(written["seconds"])
 

@@ -1,4 +1,4 @@
-"""Groups that the brokers do not know any more, as `groups-reaper-refresh` wants them looked for."""
+"""Removes groups that the brokers no longer list (`groups-reaper-refresh`)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("warren.cluster")
 
-# a look asks every broker for its groups
+# time limit of listing the groups of every broker
 _LOOK_S: Final = 30.0
 
 
 class Reaper:
-    """Compares the groups that are watched with those that the brokers list, again and again.
+    """Compares the monitored groups with those that the brokers list, periodically.
 
-    A group goes when it was missing from two lists in a row and the brokers have no offset of it either: kinds of
-    groups that are new to the client may be missing from lists. A list that is empty, or that one broker did not
-    contribute to, is none.
+    A group is removed when it was missing from two lists in a row and the brokers have no offset of it either: kinds
+    of groups that are new to the client may be missing from lists. An empty list, or one without the answer of every
+    broker, does not count.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Reaper:
         self._missing: set[str] = set()
 
     def run(self, refresh_s: float, stopping: threading.Event) -> None:
-        """Look every so often, until it is time to stop."""
+        """Run periodically, until stopped."""
         while not stopping.wait(refresh_s):
             try:
                 self.look()
@@ -52,8 +52,8 @@ class Reaper:
                 log.warning("groups cannot be listed", cluster=self._cluster, error=str(error))
 
     def look(self) -> None:
-        """One look; UnreachableError when the brokers did not answer, or not all of them."""
-        # asked for first: a group that comes meanwhile is in the list and not among these
+        """One comparison; UnreachableError when not all brokers responded."""
+        # read first: a group that is created meanwhile is in the list and not among these
         watched = set(self._watched())
         limit = Limit(_LOOK_S)
         there = self._brokers.groups(limit)
@@ -63,7 +63,7 @@ class Reaper:
         missing = watched - there
         for group in sorted(missing & self._missing):
             if self._is_gone(group, limit):
-                log.info("group is gone from the brokers", cluster=self._cluster, group=group)
+                log.info("group no longer exists on the brokers", cluster=self._cluster, group=group)
                 self._remove(group)
         self._missing = missing
 
@@ -71,5 +71,5 @@ class Reaper:
         try:
             return not self._brokers.has_offsets(group, limit)
         except UnreachableError:
-            # or we may not see it
+            # or we are not allowed to see it
             return False

@@ -1,4 +1,4 @@
-"""Wishes of the API on their way into the pipeline: numbered files, so that none is lost in a restart."""
+"""Delete requests of the API to the pipeline: numbered files, so that none is lost in a restart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = structlog.get_logger("warren.cluster")
 
 
 class Requests:
-    """A directory of requests, one file each: the API adds, the pipeline takes them in a trigger and then removes them.
+    """A directory of requests, one file each: the API adds them, a trigger applies and removes them.
 
     A request's number goes into Spark's offsets, so a trigger that is repeated repeats its requests.
     """
@@ -24,7 +24,7 @@ class Requests:
         self._directory = directory
 
     def add(self, request: Request) -> None:
-        """Write a request down; the next trigger takes it."""
+        """Store a request; the next trigger applies it."""
         self._directory.mkdir(parents=True, exist_ok=True)
         number = self.newest(at_least=self._last_taken()) + 1
         self._write(f"{number}.json", msgspec.json.encode(request))
@@ -35,15 +35,15 @@ class Requests:
 
     def between(self, after: int, upto: int) -> bytes | None:
         """The requests numbered so, as JSON; None when there are none."""
-        asked = [self._read(number) for number in sorted(self._numbers()) if after < number <= upto]
-        found = [request for request in asked if request is not None]
+        read = [self._read(number) for number in sorted(self._numbers()) if after < number <= upto]
+        found = [request for request in read if request is not None]
         return msgspec.json.encode(found) if found else None
 
     def forget(self, upto: int) -> None:
-        """These have been carried out."""
+        """These have been applied: delete their files."""
         done = [number for number in self._numbers() if number <= upto]
         if done:
-            # numbers go on upwards when all files are gone
+            # numbers must keep increasing when all files are deleted
             self._write("taken", str(upto).encode())
         for number in done:
             (self._directory / f"{number}.json").unlink(missing_ok=True)
@@ -52,7 +52,7 @@ class Requests:
         return [int(path.stem) for path in self._directory.glob("*.json") if path.stem.isdecimal()]
 
     def _read(self, number: int) -> Request | None:
-        """One request; one that cannot be read, as a power cut may leave it, is removed and never stops a trigger."""
+        """One request; an unreadable one, as after a power cut, is removed and never stops a trigger."""
         path = self._directory / f"{number}.json"
         try:
             return msgspec.json.decode(path.read_bytes(), type=Request)
@@ -69,11 +69,11 @@ class Requests:
             return 0
         except (OSError, ValueError) as error:
             log.warning("number of the last request cannot be read", file=str(taken), error=str(error))
-            # above all that were ever given, or the pipeline would take the next one for one that is done
+            # above all earlier numbers, or the pipeline would treat the next one as applied
             return now_ms() // 1000
 
     def _write(self, name: str, content: bytes) -> None:
-        """All of it or nothing, also when the power goes."""
+        """Atomically, also in case of a power cut."""
         draft = self._directory / f"{name}.draft"
         with draft.open("wb") as file:
             file.write(content)

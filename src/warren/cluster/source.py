@@ -1,4 +1,4 @@
-"""Head and tail of every topic partition of a cluster, each trigger: how a look at the brokers is planned."""
+"""Plans the poll of heads and tails of a cluster in each trigger; the code calls one poll a look."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from warren.clock import LookClock, Moment, jump_sentence, monotonic_ms, now_ms
-from warren.cluster.missing import MissingPlaces, Place
+from warren.cluster.missing_partitions import MissingPartitions, TopicPartition
 from warren.cluster.requests import Requests
 from warren.kafka.login import Property
 
 
 @dataclass(frozen=True, slots=True)
 class HeadsSettings:
-    """How to ask one cluster; travels to the workers, secrets included, and is never printed."""
+    """How to poll one cluster; is sent to the workers, secrets included, and never printed."""
 
     client: Mapping[str, Property]
     topic_refresh_ms: int
-    # where the API's wishes wait, see `Requests`
+    # directory of the API's delete requests, see `Requests`
     requests: Path
 
     def __repr__(self) -> str:
@@ -28,32 +28,32 @@ class HeadsSettings:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look at the brokers."""
+    """One poll of the brokers."""
 
-    # groups are judged as of this moment: everything that was committed before it has been read. 0: there is none yet
+    # groups are evaluated as of this moment: everything committed before it has been read. 0: there is none yet
     as_of_ms: int
     # the look's own moment by two more clocks: see `warren.clock.LookClock`
     steady_ms: int
     expiry_ms: int
-    # what is wrong with our own clock; empty when nothing is
+    # error of our own clock; empty: none
     clock_error: str
-    # the readers know nothing yet: tell them everything
+    # report everything: the driver has no windows yet
     full: bool
-    # wishes of the API, as JSON
+    # delete requests of the API, as JSON
     requests: bytes | None
-    # with this trigger everything has been read that was there when this process looked first
+    # with this trigger everything has been read up to the first end offsets that this process got
     caught_up: bool = False
-    # the brokers that have the commits did not answer
+    # the brokers of the offsets topic did not respond
     blind: bool = False
-    # topic partitions that the lists of topics lack, to be asked for
-    missing: tuple[Place, ...] = ()
-    # what is wrong with the consumer modules, and how many records are still to be read after this trigger
+    # topic partitions that the lists of topics lack, to be checked
+    missing: tuple[TopicPartition, ...] = ()
+    # errors of the consumer modules, and the records still to be read after this trigger
     error: str = ""
     left: int = 0
 
 
 class LookPlanner:
-    """Plans looks; the brokers are asked in the task.
+    """Plans polls; the brokers are polled in the task.
 
     The commits of the same trigger are fixed before the tasks run, so no head is older than a commit of its batch.
     """
@@ -61,16 +61,16 @@ class LookPlanner:
     def __init__(self, settings: HeadsSettings) -> None:
         self._settings = settings
         self._requests = Requests(settings.requests)
-        self._missing = MissingPlaces(settings.requests)
+        self._missing = MissingPartitions(settings.requests)
         self._clock: LookClock | None = None
         self._looked = False
 
     def first(self) -> dict[str, Any]:
-        """The offset before the first look."""
+        """The offset before the first poll."""
         return {"number": 0, "at": 0, "steady": 0, "expiry": 0, "jumped": 0, "request": 0}
 
     def advanced(self, start: Mapping[str, Any]) -> dict[str, Any]:
-        """The offset after the next look: another one each time, so that every trigger has something to do."""
+        """The offset after the next poll: a new one each time, so that Spark runs every trigger."""
         if self._clock is None:
             last = Moment(start["at"], start["steady"], start["expiry"]) if start["at"] else None
             self._clock = LookClock(last)
@@ -86,8 +86,8 @@ class LookPlanner:
         }
 
     def look(self, start: Mapping[str, Any], end: Mapping[str, Any], as_of_ms: int, **consumers: Any) -> Look:
-        """The look between two offsets; what else it carries is said by those who plan the commits."""
-        # the planner is new with each start of the query, and so are those who wait for its first answer
+        """The poll between two offsets; `consumers` are the fields from the planners of commits."""
+        # the planner is created with each start of the query, and its first poll is a full one
         full, self._looked = not self._looked, True
         return Look(
             as_of_ms,
@@ -96,10 +96,10 @@ class LookPlanner:
             jump_sentence(end["jumped"]),
             full,
             self._requests.between(start["request"], end["request"]),
-            missing=self._missing.asked(),
+            missing=self._missing.read(),
             **consumers,
         )
 
     def done(self, end: Mapping[str, Any]) -> None:
-        """The look has been carried out, and the requests with it."""
+        """The poll is done, and the requests are applied."""
         self._requests.forget(end["request"])

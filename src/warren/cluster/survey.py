@@ -1,4 +1,4 @@
-"""A look at all brokers of a cluster: which topic partitions there are, where each begins and ends."""
+"""Polls all brokers of a cluster: topic partitions with their first and end offsets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
-from warren.cluster.missing import Place
+from warren.cluster.missing_partitions import TopicPartition
 from warren.common.sentinels import UNKNOWN
 from warren.kafka.brokers import EARLIEST, LATEST, Brokers, Limit, UnreachableError
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from warren.kafka.brokers import Offsets
 
-# of the time between two lists of all topics, so much goes into the listing at most: few topics are listed at every
-# look, and a new one is seen at once; many every few seconds, and at the latest after `topic-refresh`
+# maximum share of time for listing all topics: few topics are listed in every poll, and a new one is found at once;
+# many every few seconds, and at the latest after `topic-refresh`
 LISTING_SHARE: Final = 0.05
 
 NO_TOPICS: Final = (
@@ -31,30 +31,29 @@ NO_TOPICS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a look brought, one item per topic partition."""
+    """The result of a poll, one item per topic partition."""
 
     topic: Any  # pa.StringArray
     partition: NDArray[np.int32]
     # "" where the brokers have none
     topic_id: Any  # pa.StringArray
-    # UNKNOWN where nobody answered in time, or the partition has no leader
+    # UNKNOWN where no broker responded in time, or the partition has no leader
     head: NDArray[np.int64]
     tail: NDArray[np.int64]
     at_ms: int
-    # the topic partitions were listed in this look. A list from before says nothing of what came since, nor does that
-    # of another worker process, which may be older
+    # the topic partitions were listed in this poll. An earlier list lacks newer topics, and so may that of another
+    # worker process
     complete: bool
-    # of the topic partitions that were asked for: those that do not exist
-    gone: tuple[Place, ...]
-    # of the topics that were asked for: those that are not listed, and of which the brokers do not say that they do
-    # not exist
+    # of the topic partitions that were checked: those that do not exist
+    gone: tuple[TopicPartition, ...]
+    # of the topics that were checked: those that are not listed, though the brokers do not report them as deleted
     hidden: tuple[str, ...]
-    # why it is not complete; empty when all is well
+    # why it is not complete; empty: no error
     error: str
 
 
 def unseen(at_ms: int) -> Survey:
-    """A look that was not taken."""
+    """The result of a poll that was skipped."""
     names, numbers, offsets = pa.array([], pa.string()), np.empty(0, np.int32), np.empty(0, np.int64)
     return Survey(
         names, numbers, names, offsets, offsets, at_ms, complete=False, gone=(), hidden=(), error=""
@@ -62,7 +61,7 @@ def unseen(at_ms: int) -> Survey:
 
 
 class Surveyor:
-    """Asks the brokers again and again; remembers the topics between looks."""
+    """Polls the brokers; keeps the topics between polls."""
 
     def __init__(
         self,
@@ -71,7 +70,7 @@ class Surveyor:
         timeout_s: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`timeout_s` is for a whole look, whatever it asks."""
+        """`timeout_s` is for a whole poll with all its requests."""
         self._brokers = brokers
         self._topic_refresh_ms = topic_refresh_ms
         self._timeout_s = timeout_s
@@ -83,8 +82,8 @@ class Surveyor:
         # by `clock`: when the topics are listed next, at the latest
         self._list_s = 0.0
 
-    def survey(self, at_ms: int, missing: Sequence[Place] = ()) -> Survey:
-        """One look; when something seems to have changed, the topics are listed anew.
+    def survey(self, at_ms: int, missing: Sequence[TopicPartition] = ()) -> Survey:
+        """One poll; when topics may have changed, they are listed again.
 
         `missing` are topic partitions that former lists lacked: do they still exist?
         """
@@ -96,14 +95,14 @@ class Surveyor:
         try:
             if self._clock() >= self._list_s:
                 listed = self._list(limit)
-            heads = self._brokers.offsets(self._places(), LATEST, limit)
+            heads = self._brokers.offsets(self._tps(), LATEST, limit)
             if not listed and self._has_changed(heads):
                 listed = self._list(limit)
-                heads = self._brokers.offsets(self._places(), LATEST, limit)
-            tails = self._brokers.offsets(self._places(), EARLIEST, limit) if heads else {}
-            if self._places() and not heads:
+                heads = self._brokers.offsets(self._tps(), LATEST, limit)
+            tails = self._brokers.offsets(self._tps(), EARLIEST, limit) if heads else {}
+            if self._tps() and not heads:
                 error = "No broker gave an offset"
-            if not self._places():
+            if not self._tps():
                 error = NO_TOPICS
             unknown = self._brokers.unknown({topic for topic, _ in missing} - self._partitions.keys(), limit)
         except UnreachableError as unreachable:
@@ -112,13 +111,13 @@ class Surveyor:
         self._heads = heads
         gone = () if unknown is None else tuple(each for each in missing if self._is_gone(each, unknown))
         hidden = {topic for topic, _ in missing} - self._partitions.keys() - (unknown or set())
-        places = self._places()
+        tps = self._tps()
         return Survey(
-            pa.array([topic for topic, _ in places], pa.string()),
-            np.array([number for _, number in places], dtype=np.int32),
-            pa.array([self._ids.get(topic, "") for topic, _ in places], pa.string()),
-            np.array([heads.get(place, UNKNOWN) for place in places], dtype=np.int64),
-            np.array([tails.get(place, UNKNOWN) for place in places], dtype=np.int64),
+            pa.array([topic for topic, _ in tps], pa.string()),
+            np.array([number for _, number in tps], dtype=np.int32),
+            pa.array([self._ids.get(topic, "") for topic, _ in tps], pa.string()),
+            np.array([heads.get(tp, UNKNOWN) for tp in tps], dtype=np.int64),
+            np.array([tails.get(tp, UNKNOWN) for tp in tps], dtype=np.int64),
             at_ms,
             listed,
             gone,
@@ -126,13 +125,13 @@ class Surveyor:
             error,
         )
 
-    def _is_gone(self, place: Place, unknown: set[str]) -> bool:
-        """The brokers do not know the topic, or it has no such partition."""
-        topic, partition = place
+    def _is_gone(self, tp: TopicPartition, unknown: set[str]) -> bool:
+        """The topic does not exist, or it has no such partition."""
+        topic, partition = tp
         return topic in unknown or (topic in self._partitions and partition not in self._partitions[topic])
 
     def _list(self, limit: Limit) -> bool:
-        """List the topics; whether there are any. An empty list is what one gets who may not see them."""
+        """List the topics; returns whether there are any. Without the ACLs the list is empty."""
         began = self._clock()
         partitions = self._brokers.partitions(limit)
         if not partitions:
@@ -144,10 +143,10 @@ class Surveyor:
         self._list_s = self._clock() + min(self._topic_refresh_ms, cost_ms / LISTING_SHARE) / 1000
         return True
 
-    def _places(self) -> list[tuple[str, int]]:
+    def _tps(self) -> list[tuple[str, int]]:
         return [(topic, number) for topic, numbers in self._partitions.items() for number in numbers]
 
     def _has_changed(self, heads: Offsets) -> bool:
-        """A partition that stopped answering may be deleted; one whose head fell was made again."""
-        lost = any(place in self._heads and place not in heads for place in self._places())
-        return lost or any(head < self._heads.get(place, 0) for place, head in heads.items())
+        """A partition without an answer may be deleted; one whose head decreased may be recreated."""
+        lost = any(tp in self._heads and tp not in heads for tp in self._tps())
+        return lost or any(head < self._heads.get(tp, 0) for tp, head in heads.items())

@@ -1,7 +1,7 @@
-"""Frames: what travels between the rooms, so that Spark moves few fat rows.
+"""Frames: the rows between source, operator and driver: few and large, since each row costs Spark time.
 
 A row is (bucket, kind, payload): one bucket's share of a batch in Arrow's format. Topic partitions and their
-windows live in the first buckets, by hash of topic and partition; the owners of a group's partitions live in the
+windows are in the first buckets, by hash of topic and partition; the owners of a group's partitions are in the
 buckets after those, by hash of the group.
 """
 
@@ -17,11 +17,11 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# many enough to spread one million windows over the cores of a cluster, few enough to be cheap when idle
+# enough to spread one million windows over the cores of a cluster, few enough to be cheap when idle
 WINDOW_BUCKETS: Final = 16
 OWNER_BUCKETS: Final = 4
 
-# kinds of frames on the way in …
+# kinds of input frames
 COMMITS: Final = "commits"
 HEADS: Final = "heads"
 TOMBSTONES: Final = "tombstones"
@@ -29,7 +29,7 @@ REQUESTS: Final = "requests"
 GROUPS: Final = "groups"
 SKIPPED: Final = "skipped"
 LOOK: Final = "look"
-# … and on the way out (skipped and look go through)
+# kinds of output frames (skipped and look are passed through)
 WINDOWS: Final = "windows"
 SAMPLES: Final = "samples"
 OWNERS: Final = "owners"
@@ -77,22 +77,22 @@ def rows(found: Sequence[Frame]) -> pa.RecordBatch:
 
 
 def pack(
-    columns: Mapping[str, Any], metadata: Mapping[str, str] | None = None, *, small: bool = False
+    columns: Mapping[str, Any], metadata: Mapping[str, str] | None = None, *, compress: bool = False
 ) -> bytes:
-    """Columns (Arrow or numpy arrays, all of one length) and a few words about them, as bytes.
+    """Columns (Arrow or numpy arrays, all of one length) and their metadata, as bytes.
 
-    `small` compresses what is worth it: windows shrink to about a third, and Spark copies a payload many times.
+    `compress`: with lz4, where it is worth it: windows shrink to about a third, and Spark copies a payload many times.
     """
     batch = pa.record_batch(dict(columns)) if columns else pa.record_batch({}, schema=pa.schema([]))
     if metadata:
         batch = batch.replace_schema_metadata(metadata)
-    return pack_batch(batch, small=small)
+    return pack_batch(batch, compress=compress)
 
 
-def pack_batch(batch: pa.RecordBatch, *, small: bool = False) -> bytes:
-    """As `pack`, of what is a record batch already."""
+def pack_batch(batch: pa.RecordBatch, *, compress: bool = False) -> bytes:
+    """As `pack`, for a record batch."""
     sink = pa.BufferOutputStream()
-    options = _COMPRESSED if small and batch.nbytes > _WORTH_IT else None
+    options = _COMPRESSED if compress and batch.nbytes > _WORTH_IT else None
     with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
@@ -104,8 +104,8 @@ def unpack(payload: bytes | pa.Buffer) -> pa.RecordBatch:
         return reader.read_next_batch()
 
 
-def words(batch: pa.RecordBatch) -> dict[str, str]:
-    """The metadata that went with a frame."""
+def metadata(batch: pa.RecordBatch) -> dict[str, str]:
+    """The metadata of a frame."""
     return {key.decode(): value.decode() for key, value in (batch.schema.metadata or {}).items()}
 
 

@@ -1,4 +1,4 @@
-"""Which groups are watched: the lists of the configuration, without the configuration."""
+"""Which groups are monitored: the allow and deny lists, without the rest of the configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Expression(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GroupFilter:
-    """Allow and deny lists, as many of each as there are: every one must let a group through."""
+    """Allow and deny lists of several modules: every one must accept a group."""
 
     allow: tuple[Expression, ...] = ()
     deny: tuple[Expression, ...] = ()
@@ -28,5 +28,5 @@ class GroupFilter:
         )
 
 
-# consumer module: the groups that it watches
+# consumer module: the groups that it monitors
 Watched = Mapping[str, GroupFilter]

@@ -1,4 +1,4 @@
-"""What the readers are told of a look at a cluster as a whole."""
+"""The result of polling a cluster's heads, for the driver."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import msgspec
 
 
 class LookTaken(msgspec.Struct, frozen=True):
-    """One look."""
+    """One poll of the heads and tails of a cluster, which the code calls a look."""
 
-    # groups are judged as of this moment: everything that was committed before it has been read
+    # groups are evaluated as of this moment: everything that was committed before it has been read
     as_of_ms: int
-    # what was wrong; empty when all is well
+    # what was wrong; empty: nothing
     error: str
-    # everything has been read that was there when this process looked first
+    # everything has been read up to the first end offsets that this process got
     caught_up: bool = False
-    # brokers did not answer
+    # brokers did not respond
     blind: bool = False
     # records that are still to be read
     left: int = 0

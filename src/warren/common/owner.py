@@ -1,4 +1,4 @@
-"""Who holds a partition, as the pipeline reports it."""
+"""The owner of a partition, as the operator reports it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Owner(msgspec.Struct, frozen=True, array_like=True):
-    """One partition and who has it. The topic is a name, or an id where the group's protocol speaks in ids."""
+    """One partition and the member that owns it. The topic is a name, or an id with the newer group protocol."""
 
     topic: str
     partition: int
@@ -15,5 +15,5 @@ class Owner(msgspec.Struct, frozen=True, array_like=True):
 
 
 def read_report(payload: bytes) -> dict[str, list[Owner]]:
-    """What `OwnerBook.report` wrote."""
+    """What `GroupOwnership.report` wrote."""
     return msgspec.msgpack.decode(payload, type=dict[str, list[Owner]])

@@ -1,4 +1,4 @@
-"""A wish of the API."""
+"""Delete requests of the API."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Forget a group, or one topic of it."""
+    """Delete a group, or one topic of it."""
 
     group: str
     topic: str | None = None

@@ -1,4 +1,4 @@
-"""The shape of every streaming row, apart from all else: Spark's planning processes need no more than this."""
+"""The shape of every streaming row, in a module of its own: Spark's planning processes need only this."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads fixed ranges of a topic with librdkafka, whatever gaps there are in them."""
+"""Reads fixed ranges of a topic with librdkafka, including ranges with gaps."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from warren.kafka.batch import RawRecords
 from warren.kafka.brokers import SILENT
 from warren.kafka.login import Property, with_login
 
-# records that are decoded and cut together: the more, the more of them a newer commit makes superfluous
+# records that are decoded and reduced together: the more, the more of them are superseded by newer commits
 CHUNK: Final = 500_000
 # and their bytes, keys and values: a column holds 2 GiB, and records of groups with many members are large
 CHUNK_BYTES: Final = 128 * 1024 * 1024
-# records asked of the client at once
+# records per call of the client
 _TAKE: Final = 10_000
-# without a single record for so long the read is given up; the query begins again and reads the same ranges
+# without a single record for this long the read fails; the query restarts and reads the same ranges
 STALL_S: Final = 30.0
-# a fetch can get lost when its broker goes away: after so long without a record it is asked for again
+# a fetch can get lost when its broker goes away: after this long without a record it is requested again
 ASK_AGAIN_S: Final = 3.0
 
-# a topic that the brokers do not know for so long is deleted
+# a topic that the brokers do not list for this long is deleted
 GONE_S: Final = 10.0
 _NOT_THERE: Final = {
     KafkaError.UNKNOWN_TOPIC_OR_PART,
@@ -43,7 +43,7 @@ _CONSUMER: Final = {
     "group.id": "warren",
     "enable.auto.commit": False,
     "enable.partition.eof": True,
-    # records that retention took away are not waited for
+    # records that retention has deleted are skipped
     "auto.offset.reset": "earliest",
     "check.crcs": False,
     "fetch.wait.max.ms": 10,
@@ -55,14 +55,14 @@ _CONSUMER: Final = {
 
 
 class StalledError(WarrenError):
-    """Records that should be there do not come."""
+    """Expected records do not arrive."""
 
 
 class Drain:
     """One consumer, kept open between triggers."""
 
     def __init__(self, client: Mapping[str, Property], topic: str, *, committed: bool = True) -> None:
-        """`committed`: without what transactions wrote that were aborted; ranges end before any that is open."""
+        """`committed`: without records of aborted transactions; ranges end before the first open one."""
         isolation = {"isolation.level": "read_committed" if committed else "read_uncommitted"}
         self._consumer = Consumer(with_login(client) | _CONSUMER | isolation, logger=SILENT)
         self._topic = topic
@@ -94,7 +94,7 @@ class Drain:
                         f"{self._topic}: no record for {STALL_S:.0f} s though {reading.left()} are to be read"
                     )
                 elif now - max(heard, asked) > ASK_AGAIN_S:
-                    self._let_go(reading, now - heard)
+                    self._drop_deleted(reading, now - heard)
                     self._assign(reading)
                     asked = now
                 if sum(map(len, parts)) >= CHUNK or sum(each.nbytes for each in parts) >= CHUNK_BYTES:
@@ -105,14 +105,14 @@ class Drain:
         finally:
             self._consumer.unassign()
 
-    def _let_go(self, reading: _Reading, silent_s: float) -> None:
-        """Do not wait for records that are no more: the topic was deleted, or made again and ends earlier now."""
+    def _drop_deleted(self, reading: _Reading, silent_s: float) -> None:
+        """Do not wait for deleted records: the topic was deleted, or recreated and ends earlier now."""
         for partition, _ in reading.unfinished():
-            place = TopicPartition(self._topic, partition)
+            index = TopicPartition(self._topic, partition)
             try:
-                _, end = self._consumer.get_watermark_offsets(place, timeout=ASK_AGAIN_S, cached=False)
+                _, end = self._consumer.get_watermark_offsets(index, timeout=ASK_AGAIN_S, cached=False)
             except KafkaException as error:
-                # brokers that have just started may not know their topics yet
+                # brokers that have just started may not list their topics yet
                 if error.args[0].code() in _NOT_THERE and silent_s > GONE_S:
                     reading.cut(partition, 0)
             else:
@@ -125,7 +125,7 @@ class Drain:
 
 
 class _Reading:
-    """How far each range of a read has come."""
+    """The progress of each range of a read."""
 
     def __init__(self, ranges: Sequence[Range]) -> None:
         size = max(each.partition for each in ranges) + 1
@@ -156,7 +156,7 @@ class _Reading:
         self._end[partition] = min(self._end[partition], end)
 
     def take(self, messages: Sequence[Message]) -> RawRecords:
-        """The records among these messages that belong to the ranges; notes how far they come."""
+        """The records among these messages that belong to the ranges; updates the progress."""
         if any(map(Message.error, messages)):
             messages = self._without_errors(messages)
         # a map over the methods costs a third of a loop over the messages
@@ -166,7 +166,7 @@ class _Reading:
         keys = pa.array(list(map(Message.key, messages)), pa.binary())
         values = pa.array(list(map(Message.value, messages)), pa.binary())
         np.maximum.at(self._next, partition, offset + 1)
-        # a topic that was made again is read from its beginning by itself
+        # a recreated topic is read from its beginning by the client
         wanted = (offset >= self._begin[partition]) & (offset < self._end[partition])
         if not wanted.all():
             mask = pa.array(wanted)
@@ -175,8 +175,8 @@ class _Reading:
         return RawRecords(keys, values, offset + self._shift[partition], np.full(len(offset), now_ms()))
 
     def _without_errors(self, messages: Sequence[Message]) -> list[Message]:
-        """The records alone. The end of a partition is told as an error whose offset is the next one; other errors,
-        which have no offset and perhaps no partition, either mend themselves or end in a stall."""
+        """The records alone. The end of a partition comes as an error whose offset is the next one; other errors,
+        which have no offset and perhaps no partition, are either temporary or end in StalledError."""
         records = []
         for each in messages:
             error = each.error()
@@ -190,7 +190,7 @@ class _Reading:
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Thousands of messages come at once, and none refers to another: looking for cycles would cost a quarter."""
+    """Thousands of messages come at once, without reference cycles: garbage collection would cost a quarter."""
     gc.disable()
     try:
         yield

@@ -6,52 +6,54 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
-# said of a topic that the brokers do not know
-NOT_THERE: Final = "its offsets topic is not there (yet): no group has committed, or `offsets-topic` is wrong"
+# error message for a topic that does not exist
+NOT_THERE: Final = (
+    "its offsets topic does not exist (yet): no group has committed, or `offsets-topic` is wrong"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """How far the offsets topic has been read; what Spark keeps in the checkpoint."""
+    """How far the offsets topic has been read; stored in Spark's checkpoint."""
 
     # by partition: the next offset to read
     next: tuple[int, ...] = ()
-    # by partition: what is added to a record's offset to make its order. A group's commits move to another partition
-    # when the topic grows, and begin at 0 again when it is made anew: its order must go on upwards
+    # by partition: added to a record's offset to get its order. A group's commits move to another partition when the
+    # topic grows, and start at 0 when it is recreated: the order must keep increasing
     shift: tuple[int, ...] = ()
     # by partition: next and end of the history that is read after the present (backfill-earliest)
     back: tuple[tuple[int, int], ...] = ()
-    # our clock when the topic's ends were asked for, and when the answer was there
+    # our clock when the end offsets were requested, and when the response came
     asked_ms: int = 0
     at_ms: int = 0
-    # everything that was there at `asked_ms` has been read
+    # everything up to the end offsets at `asked_ms` has been read
     live: bool = False
     # records still to be read after this position
     left: int = 0
-    # what is wrong: the topic is not there, or nothing could be planned; empty when all is well
+    # the error: the topic does not exist, or nothing could be planned; empty: none
     error: str = ""
-    # the topic's id when it was last looked at; "" where the brokers have none
+    # the topic's id at the last poll; "" where the brokers have none
     topic_id: str = ""
     # by partition: where this trigger begins, when that is not where the last one ended. The first one has it too:
-    # Spark asks anew for the beginning when a start ends before its first trigger, and it may be another by then
+    # Spark requests the initial offset again when a start ends before its first trigger, and it may have changed
     begin: tuple[int, ...] = ()
-    # partitions were added, and those from before still count on from their old orders
+    # partitions were added, and the older ones still have their old shifts
     grown: bool = False
     # records that the trigger which ends here reads
     reads: int = 0
-    # everything that was written before this moment of our clock has been read; 0: not even the first time
+    # everything that was written before this moment of our clock has been read; 0: not yet
     as_of_ms: int = 0
-    # by partition: while there is more than a trigger reads, the end that was there at `goal_ms`. When it is reached
-    # `as_of_ms` moves on, also where there is always more
+    # by partition: while there is more than a trigger reads, the end offset at `goal_ms`. When it is reached `as_of_ms`
+    # advances, also where there is always more
     goal: tuple[int, ...] = ()
     goal_ms: int = 0
-    # the brokers did not answer: nothing was planned
+    # the brokers did not respond: nothing was planned
     silent: bool = False
     # partitions of which this trigger reads what comes after an open transaction, committed or not
     uncommitted: tuple[int, ...] = ()
 
     def to_offset(self) -> dict[str, Any]:
-        """As Spark wants it: short, since Spark runs regular expressions over it."""
+        """For Spark: short, since Spark runs regular expressions over it."""
         return {
             "next": _joined(self.next),
             "shift": _joined(self.shift) if any(self.shift) else "",
@@ -72,8 +74,8 @@ class Position:
             "uncommitted": _joined(self.uncommitted),
         }
 
-    def without_news(self, error: str) -> Position:
-        """Nothing could be planned: the position stays, and what is read next may have come any time since."""
+    def without_answer(self, error: str) -> Position:
+        """Nothing could be planned: the position stays."""
         return replace(self, live=False, error=error, silent=True, begin=(), reads=0, uncommitted=())
 
     @classmethod
@@ -102,17 +104,17 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class LogEnds:
-    """By partition: first and next offset as the brokers gave them; None: no leader, or no answer."""
+    """By partition: first and next offset as the brokers gave them; None: no leader, or no response."""
 
     start: tuple[int | None, ...]
     end: tuple[int | None, ...]
     asked_ms: int
     at_ms: int
     topic_id: str = ""
-    # by partition: where the first open transaction begins, or the end; as many as there are ends, or none at all where
-    # nobody asked. It is known of every partition whose end is
+    # by partition: the last stable offset (start of the first open transaction, or the end); empty where it was not
+    # requested. It is known for every partition whose end is
     stable: tuple[int | None, ...] = ()
-    # partitions whose open transaction is not waited for any longer
+    # partitions whose open transaction is no longer waited for
     overdue: frozenset[int] = frozenset()
 
 
@@ -124,12 +126,12 @@ class Range:
     begin: int
     end: int
     shift: int
-    # what aborted transactions wrote is left out; False: a transaction in it may still be open, and all is read
+    # records of aborted transactions are skipped; False: a transaction in it may still be open, and all is read
     committed: bool = True
 
 
 def first_position(ends: LogEnds, start_latest: bool, backfill: bool) -> Position:
-    """Where a new query begins: at the earliest record, or at the latest, with or without reading history later."""
+    """The first position of a new query: earliest or latest, with or without reading history later."""
     starts = tuple(start or 0 for start in ends.start)
     nexts = tuple(end or 0 for end in ends.stable or ends.end) if start_latest else starts
     back = tuple(zip(starts, nexts, strict=True)) if start_latest and backfill else ()
@@ -150,11 +152,11 @@ def advance(position: Position, ends: LogEnds, limit: int, *, with_history: bool
     """The position after the next trigger, at most `limit` records on; the present comes before history."""
     if position.begin != position.next:
         position = replace(position, begin=())
-    position = _evened(position) if position.grown and position.live else position
+    position = _with_equal_orders(position) if position.grown and position.live else position
     if position.topic_id and position.topic_id == ends.topic_id:
         position = _cut(position, ends)
     else:
-        position = _made_anew(position, ends)
+        position = _recreated(position, ends)
     position = _grown(position, ends)
     readable = _readable(position, ends)
     pending = [max((_at(readable, partition) or 0) - at, 0) for partition, at in enumerate(position.next)]
@@ -185,33 +187,33 @@ def advance(position: Position, ends: LogEnds, limit: int, *, with_history: bool
 
 
 def _readable(position: Position, ends: LogEnds) -> tuple[int | None, ...]:
-    """By partition: up to where it is read now. What comes after an open transaction waits until that is overdue."""
+    """By partition: up to where it is read now. Records after an open transaction wait until that is overdue."""
     found = list(ends.end)
     for partition, stable in enumerate(ends.stable):
         end, at = found[partition], _at(position.next, partition) or 0
         if stable is None or end is None or stable >= end:
             continue
-        # once past it there is no way back
+        # what was read past it is not read again
         past = at > stable or (at == stable and partition in ends.overdue)
         found[partition] = end if past else stable
     return tuple(found)
 
 
 def _wrong_with(ends: LogEnds, size: int) -> str:
-    """What the ends lack."""
+    """The error message for missing ends."""
     if not ends.end:
         return NOT_THERE
     silent = _filled(ends.end, max(size, len(ends.end))).count(None)
     return (
-        f"{silent} of {max(size, len(ends.end))} partitions of its offsets topic have no leader that answers: "
-        "groups are judged as of the last moment at which all of them did"
+        f"{silent} of {max(size, len(ends.end))} partitions of its offsets topic have no leader that responds: "
+        "groups are evaluated as of the last moment at which all of them did"
         if silent
         else ""
     )
 
 
 def has_read(position: Position, ends: LogEnds) -> bool:
-    """Whether everything that was there at these ends has been read, history included."""
+    """Whether everything up to these ends has been read, history included."""
     if position.error or position.back or not ends.end:
         return False
     if position.live:
@@ -223,7 +225,7 @@ def has_read(position: Position, ends: LogEnds) -> bool:
 def _read_up_to(position: Position, ends: LogEnds, known: bool) -> Position:
     """The position with the moment up to which everything has been read."""
     if not ends.end and position.next:
-        # deleted, or asked of a broker that does not know it yet: commits may be on their way elsewhere
+        # deleted, or the broker does not list it yet: there may be commits elsewhere
         return position
     if position.live:
         return replace(position, as_of_ms=ends.asked_ms, goal=(), goal_ms=0)
@@ -247,7 +249,7 @@ def ranges(start: Position, end: Position) -> list[Range]:
 
 def present(start: Position, end: Position) -> list[Range]:
     """Of what a trigger reads, the records that were written since the one before."""
-    # partitions that the start does not know yet begin at 0
+    # partitions that are new since the start begin at 0
     begins = end.begin or (start.next + (0,) * len(end.next))[: len(end.next)]
     found = [
         Range(partition, begin, stop, end.shift[partition], partition not in end.uncommitted)
@@ -258,7 +260,7 @@ def present(start: Position, end: Position) -> list[Range]:
 
 def history(start: Position, end: Position) -> list[Range]:
     """Of what a trigger reads, the records that were there before the first one."""
-    # history was there before anything else, so its orders are its offsets; it is over when the topic is another
+    # history is older than everything else, so its orders are its offsets; it ends when the topic is recreated
     back = () if end.begin and not any(end.begin) else start.back
     back_ends = end.back or tuple((stop, stop) for _, stop in back)
     found = [
@@ -268,19 +270,19 @@ def history(start: Position, end: Position) -> list[Range]:
     return [each for each in found if each.end > each.begin]
 
 
-def dealt(found: Sequence[Range], tasks: int) -> list[tuple[Range, ...]]:
-    """The ranges in as many hands as there are tasks, about as many records in each."""
-    hands: list[list[Range]] = [[] for _ in range(tasks)]
+def assigned(found: Sequence[Range], tasks: int) -> list[tuple[Range, ...]]:
+    """The ranges distributed over the tasks, with about the same number of records in each."""
+    shares: list[list[Range]] = [[] for _ in range(tasks)]
     loads = [0] * tasks
     for each in sorted(found, key=lambda item: item.begin - item.end):
         lightest = loads.index(min(loads))
-        hands[lightest].append(each)
+        shares[lightest].append(each)
         loads[lightest] += each.end - each.begin
-    return [tuple(hand) for hand in hands if hand]
+    return [tuple(share) for share in shares if share]
 
 
 def _grown(position: Position, ends: LogEnds) -> Position:
-    """New partitions are read from their beginning, with orders above all that were there before."""
+    """New partitions are read from their beginning, with orders above all existing ones."""
     more = len(ends.end) - len(position.next)
     if more <= 0:
         return position
@@ -294,16 +296,16 @@ def _grown(position: Position, ends: LogEnds) -> Position:
     )
 
 
-def _evened(position: Position) -> Position:
-    """With more partitions a group may move to any of them, an old one too: all count on from one order."""
+def _with_equal_orders(position: Position) -> Position:
+    """With more partitions a group may move to any of them, also to an old one: all continue from one order."""
     beyond = max(at + shift for at, shift in zip(position.next, position.shift, strict=True))
     return replace(position, shift=tuple(beyond - at for at in position.next), grown=False)
 
 
-def _made_anew(position: Position, ends: LogEnds) -> Position:
-    """A topic that was deleted and made again is read from its beginning, with orders above all from before.
+def _recreated(position: Position, ends: LogEnds) -> Position:
+    """A recreated topic is read from its beginning, with orders above all earlier ones.
 
-    Its id tells; brokers without ids leave us only a partition that ends before our position.
+    It is detected by its id; with brokers without ids by a partition that ends before our position.
     """
     another = bool(position.topic_id and ends.topic_id)
     again = [
@@ -322,7 +324,7 @@ def _made_anew(position: Position, ends: LogEnds) -> Position:
 
 
 def _cut(position: Position, ends: LogEnds) -> Position:
-    """A log that ends before our position lost its last records with a broker: go on from where it ends now."""
+    """A log that ends before our position lost its last records with a broker: continue from its end."""
     nexts = tuple(
         at if end is None else min(at, end)
         for at, end in zip(position.next, _filled(ends.end, len(position.next)), strict=True)
@@ -336,7 +338,7 @@ def _cut(position: Position, ends: LogEnds) -> Position:
 
 
 def _filled(ends: tuple[int | None, ...], size: int) -> tuple[int | None, ...]:
-    """As many as wanted: what is too much is cut, what is missing is unknown."""
+    """Cut or padded with None to this size."""
     return (ends + (None,) * size)[:size]
 
 
@@ -352,7 +354,7 @@ def _at(items: Sequence[Any], index: int) -> Any:
 
 
 def _share(pending: Sequence[int], limit: int) -> list[int]:
-    """All of it, or of each partition its share of what is allowed."""
+    """All of it, or a proportional share of the limit for each partition."""
     total = sum(pending)
     if total <= limit:
         return list(pending)

@@ -1,4 +1,4 @@
-"""Of a batch of commits those that the windows need: merged as the windows would merge them, then cut."""
+"""Reduces a batch of commits to those that the windows need: merged as the windows would merge them, then cut."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
-# the order of a deletion that never was
+# order of a missing deletion
 _NEVER = -1
 
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """What windows get of a batch, in the order of the batch."""
+    """The reduced commits, in the order of the batch."""
 
     # the commit that everything but the slot's time is of
     row: Ints
-    # of the slot: when the first of the commits that were merged into it was made; 0 in a deletion
+    # of the slot: time of the first of the commits that were merged into it; 0 in a deletion
     timestamp: Ints
 
 
 def reduced(commits: Commits, intervals: int, min_distance_ms: int) -> Reduced:
-    """Placing these is placing every commit of the batch one after the other, whatever the windows already hold.
+    """Placing these has the same result as placing every commit of the batch, whatever the windows already contain.
 
     Of each key the last deletion, and of the commits after it, by order:
     - one that is earlier than any before it (a clock was set back) cannot begin a slot, so it is merged into the last
@@ -65,8 +65,8 @@ def reduced(commits: Commits, intervals: int, min_distance_ms: int) -> Reduced:
     return Reduced(row[in_place], timestamp[in_place])
 
 
-def outliving(commits: Commits, keys: CommitKeys, groups: Iterable[GroupRecord]) -> Commits:
-    """The commits that no deletion of their group follows: they must not be merged with what came before it."""
+def newer_than(commits: Commits, keys: CommitKeys, groups: Iterable[GroupRecord]) -> Commits:
+    """The commits that are newer than the last deletion of their group: they must not be merged with older ones."""
     # group: order of its last deletion
     gone: dict[str, int] = {}
     for each in groups:
@@ -74,9 +74,9 @@ def outliving(commits: Commits, keys: CommitKeys, groups: Iterable[GroupRecord])
             gone[each.group] = max(each.order, gone.get(each.group, _NEVER))
     if not gone:
         return commits
-    place = pc.index_in(keys.group, value_set=pa.array(list(gone), keys.group.type))
+    index = pc.index_in(keys.group, value_set=pa.array(list(gone), keys.group.type))
     order = np.append(np.fromiter(gone.values(), np.int64), _NEVER)[
-        np.asarray(pc.fill_null(place, len(gone)))
+        np.asarray(pc.fill_null(index, len(gone)))
     ]
     return commits.take(commits.order > order[commits.key])
 
@@ -98,10 +98,10 @@ def _sorted_once(commits: Commits) -> Ints:
 def _after_deletions(commits: Commits, row: Ints) -> tuple[Ints, Ints]:
     """Of these rows, sorted, what comes after their key's last deletion; and these deletions."""
     begins = _first_of(commits.key[row])
-    place = np.arange(len(row))
+    index = np.arange(len(row))
     deleted = commits.deleted[row]
-    last = np.maximum.reduceat(np.where(deleted, place, -1), np.flatnonzero(begins))
-    return row[place > last[np.cumsum(begins) - 1]], row[last[last >= 0]]
+    last = np.maximum.reduceat(np.where(deleted, index, -1), np.flatnonzero(begins))
+    return row[index > last[np.cumsum(begins) - 1]], row[last[last >= 0]]
 
 
 def _first_of(key: NDArray[np.int32]) -> Mask:
@@ -117,9 +117,9 @@ def _not_earlier(key: NDArray[np.int32], timestamp: Ints) -> Mask:
     ascends[1:] = (timestamp[1:] >= timestamp[:-1]) | (key[1:] != key[:-1])
     if ascends.all():
         return ascends
-    # a running maximum in every key at once: places among all times instead of the times, so that any fit into 64 bits
-    times, place = np.unique(timestamp, return_inverse=True)
-    climbing = key.astype(np.int64) * len(times) + place
+    # a running maximum in every key at once: ranks instead of times, so that the product fits into 64 bits
+    times, index = np.unique(timestamp, return_inverse=True)
+    climbing = key.astype(np.int64) * len(times) + index
     return np.asarray(climbing == np.maximum.accumulate(climbing))
 
 

@@ -1,4 +1,4 @@
-"""The commits of a cluster, from an offsets topic: how a consumer module's share of a trigger is planned."""
+"""Plans what a trigger reads from the offsets topic of one consumer module."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from warren.consumer.transactions import OpenTransactions
 from warren.kafka.brokers import EARLIEST, LATEST, Brokers, Limit, Topic, UnreachableError
 from warren.kafka.login import Property
 
-# how long the planner waits for the brokers before it lets the trigger go on without news
+# time limit of the planner's requests; after it the trigger runs without new commits
 PLAN_TIMEOUT_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetsSettings:
-    """How to read one offsets topic; travels to the workers, secrets included, and is never printed."""
+    """How to read one offsets topic; is sent to the workers, secrets included, and never printed."""
 
     # the consumer module's name
     name: str
@@ -35,7 +35,7 @@ class OffsetsSettings:
     # how the windows are kept: no more is read than they can hold
     intervals: int
     min_distance_ms: int
-    # which groups to look at
+    # which groups to read
     groups: GroupFilter
 
     def __repr__(self) -> str:
@@ -43,7 +43,7 @@ class OffsetsSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Hand:
+class ReadTask:
     """What one task reads of one consumer's topic."""
 
     consumer: str
@@ -54,39 +54,39 @@ class Hand:
 
 
 class OffsetsPlanner:
-    """Plans fixed ranges, in the process that plans a cluster's triggers: a range read twice gives the same."""
+    """Plans fixed ranges, in Spark's planning process: a range that is read twice gives the same."""
 
     def __init__(self, settings: OffsetsSettings, brokers: Brokers) -> None:
         self._settings = settings
         self._brokers = brokers
-        # the first ends that this process got: what is there when it begins
+        # the first end offsets that this process got
         self._first: LogEnds | None = None
         self._open = OpenTransactions()
 
     def advanced(self, start: Position | None) -> Position:
-        """The position after the next trigger; `start` is None for a consumer that was never planned."""
+        """The position after the next trigger; `start` is None for a new consumer."""
         settings = self._settings
         if start is not None and not start.asked_ms:
-            # its brokers have never answered
+            # its brokers have never responded
             start = None
         try:
             ends = self._ends(first=start is None)
         except UnreachableError as error:
-            return (start or Position()).without_news(str(error))
+            return (start or Position()).without_answer(str(error))
         if self._first is None and ends.end and None not in ends.end:
             self._first = ends
         if start is not None:
             return plan.advance(start, ends, settings.limit)
         begun = plan.first_position(ends, settings.start_latest, settings.backfill)
-        # history comes from the second trigger on: the first one has no position before it that says where it begins
+        # history is read from the second trigger on: the first one has no start position
         return plan.advance(begun, ends, settings.limit, with_history=False)
 
     def caught_up(self, position: Position) -> bool:
-        """Whether everything that was there when this process looked first has been read up to here."""
+        """Whether everything up to the first end offsets has been read."""
         return self._first is not None and plan.has_read(position, self._first)
 
-    def hands(self, start: Position | None, end: Position, *, together: bool) -> list[Hand]:
-        """What the trigger between two positions reads: for one task together, or a share for each."""
+    def read_tasks(self, start: Position | None, end: Position, *, together: bool) -> list[ReadTask]:
+        """What the trigger between two positions reads: in one task, or distributed over several."""
         start = start or Position()
         shares = (
             (plan.present(start, end), start.as_of_ms),
@@ -94,9 +94,9 @@ class OffsetsPlanner:
             (plan.history(start, end), 0),
         )
         return [
-            Hand(self._settings.name, share, after_ms, end.at_ms)
+            ReadTask(self._settings.name, share, after_ms, end.at_ms)
             for found, after_ms in shares
-            for share in plan.dealt(found, 1 if together else self._settings.tasks)
+            for share in plan.assigned(found, 1 if together else self._settings.tasks)
         ]
 
     def _ends(self, *, first: bool) -> LogEnds:
@@ -105,20 +105,20 @@ class OffsetsPlanner:
         limit = Limit(PLAN_TIMEOUT_S)
         asked = now_ms()
         topic = self._brokers.topic(topic_name, limit) or Topic("", ())
-        # by number: one that is missing in the answer must not shift the others
-        places = [(topic_name, number) for number in range(max(topic.partitions, default=-1) + 1)]
-        ends = self._brokers.offsets(places, LATEST, limit)
-        # asked last: most transactions that are open at one moment have ended at the next
-        stable = self._brokers.offsets(places, LATEST, limit, committed=True)
-        if places and not ends:
+        # by partition number: a missing one must not shift the others
+        tps = [(topic_name, number) for number in range(max(topic.partitions, default=-1) + 1)]
+        ends = self._brokers.offsets(tps, LATEST, limit)
+        # requested last: most transactions end within moments
+        stable = self._brokers.offsets(tps, LATEST, limit, committed=True)
+        if tps and not ends:
             raise UnreachableError(
                 f"No broker of {self._settings.client['bootstrap.servers']} gave an end of {topic_name}"
             )
-        starts = self._brokers.offsets(places, EARLIEST, limit) if first else {}
-        end = tuple(ends.get(place) if place in stable else None for place in places)
-        begins = tuple(stable.get(place) if place in ends else None for place in places)
+        starts = self._brokers.offsets(tps, EARLIEST, limit) if first else {}
+        end = tuple(ends.get(tp) if tp in stable else None for tp in tps)
+        begins = tuple(stable.get(tp) if tp in ends else None for tp in tps)
         return LogEnds(
-            tuple(starts.get(place) for place in places),
+            tuple(starts.get(tp) for tp in tps),
             end,
             asked,
             now_ms(),

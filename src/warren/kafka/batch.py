@@ -161,9 +161,9 @@ class _Batch:
                 self._count(label, times)
 
     def _commits(self, rows: Rows, kind: Ints, there: Mask) -> tuple[Commits, CommitKeys]:
-        place, keys = self._commit_keys(rows, kind, there)
+        position, keys = self._commit_keys(rows, kind, there)
         # -1 for records that are not commits of an accepted group
-        key = np.append(place, np.int32(-1))[self.index]
+        key = np.append(position, np.int32(-1))[self.index]
         row = np.flatnonzero(key >= 0)
         if len(row) == len(key):
             deleted, values = self.no_value, Rows.of(self.values)
@@ -207,14 +207,14 @@ class _Batch:
             partition, at = partition[allowed], at[allowed]
 
         first, same = _distinct(_indices(group) * (len(topic.dictionary) + 1) + _indices(topic), partition)
-        place = np.full(len(self.keys), -1, np.int32)
-        place[at] = same
+        position = np.full(len(self.keys), -1, np.int32)
+        position[at] = same
         keys = CommitKeys(
             group.dictionary.take(group.indices.take(pa.array(first))),
             topic.dictionary.take(topic.indices.take(pa.array(first))),
             partition[first].astype(np.int32),
         )
-        return place, keys
+        return position, keys
 
     def _commit_values(self, rows: Rows, deleted: Mask) -> tuple[Ints, Ints, Mask]:
         """Offset and timestamp of each row, and whether they could be read; deletions have neither."""
@@ -273,11 +273,11 @@ class _Batch:
     def _of_one_key(self, kind: int, key: dict[str, Any], rows: Ints) -> list[tuple[int, GroupRecord]]:
         """Row and record of the newest readable value, and of the last deletion before it."""
         found: list[tuple[int, GroupRecord]] = []
-        for place in range(len(rows) - 1, -1, -1):
-            row, order = int(rows[place]), int(self.records.order[rows[place]])
+        for position in range(len(rows) - 1, -1, -1):
+            row, order = int(rows[position]), int(self.records.order[rows[position]])
             if self.no_value[row]:
                 found.append((row, groups.deleted(kind, key, order)))
-                self._count(SUPERSEDED, place)
+                self._count(SUPERSEDED, position)
                 break
             if found:
                 self._count(SUPERSEDED, 1)
@@ -372,10 +372,10 @@ def _without_unused(commits: Commits, keys: CommitKeys) -> tuple[Commits, Commit
     """Drop the keys none of whose records could be read."""
     used = np.zeros(len(keys), np.bool_)
     used[commits.key] = True
-    place = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    position = np.cumsum(used, dtype=np.int32) - np.int32(1)
     mask = pa.array(used)
     kept = CommitKeys(keys.group.filter(mask), keys.topic.filter(mask), keys.partition[used])
-    return replace(commits, key=place[commits.key]), kept
+    return replace(commits, key=position[commits.key]), kept
 
 
 def _tally(what: Ints, times: Ints) -> list[tuple[int, int]]:
@@ -410,8 +410,8 @@ def _indices(encoded: ArrowArray) -> Ints:
     indices = encoded.indices
     if indices.null_count:
         indices = indices.fill_null(-1)
-    place: Ints = indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return place
+    position: Ints = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return position
 
 
 def _nulls(array: ArrowArray) -> Mask:

@@ -112,11 +112,11 @@ def run(
     statuses = {each: np.full(shape, Status.OK, dtype=np.int8) for each in Judge}
     before_s = -np.inf
     for number, now_s in enumerate(asked_s.tolist()):
-        news = played.between(before_s, now_s)
+        incoming = played.between(before_s, now_s)
         warren.look(
-            number, news, before_s, now_s, float(heads_s[number]), heads_are_there=heads_there[number]
+            number, incoming, before_s, now_s, float(heads_s[number]), heads_are_there=heads_there[number]
         )
-        burrow.read(news, now_s)
+        burrow.read(incoming, now_s)
         for who, verdict in warren.verdicts(now_s).items():
             statuses[who][number] = verdict
         statuses[Judge.BURROW][number] = burrow.verdict(now_s)
@@ -162,7 +162,7 @@ class _Warren:
     def look(
         self,
         number: int,
-        news: slice,
+        incoming: slice,
         before_s: float,
         now_s: float,
         heads_s: float,
@@ -173,7 +173,7 @@ class _Warren:
         at_ms = _ms(heads_s)
         if heads_are_there:
             head = self._played.heads[number]
-            self._bucket.see_heads(
+            self._bucket.apply_heads(
                 HeadsSeen(
                     self._topics,
                     self._partitions,
@@ -187,8 +187,10 @@ class _Warren:
                     gone=((), ()),
                 )
             )
-        if news.stop > news.start:
-            self._bucket.see_commits(self._commits(news, before_s, now_s), _ms(now_s), every_topic_known=True)
+        if incoming.stop > incoming.start:
+            self._bucket.apply_commits(
+                self._commits(incoming, before_s, now_s), _ms(now_s), every_topic_known=True
+            )
 
     def verdicts(self, now_s: float) -> dict[Judge, Statuses]:
         """The status of every group by both sets of rules; OK before its first commit."""
@@ -220,19 +222,19 @@ class _Warren:
         result[self._bucket.place_of] = values
         return result
 
-    def _commits(self, news: slice, before_s: float, now_s: float) -> CommitsSeen:
+    def _commits(self, incoming: slice, before_s: float, now_s: float) -> CommitsSeen:
         played = self._played
-        group = played.group[news]
+        group = played.group[incoming]
         index = pa.array(group)
         return CommitsSeen(
             self._names.take(index),
             self._topics.take(index),
             group.astype(np.int32),
-            played.offset[news],
-            played.timestamp_ms[news],
-            played.timestamp_ms[news],
+            played.offset[incoming],
+            played.timestamp_ms[incoming],
+            played.timestamp_ms[incoming],
             np.full(len(group), _ms(now_s)),
-            np.arange(news.start, news.stop),
+            np.arange(incoming.start, incoming.stop),
             np.zeros(len(group), dtype=np.bool_),
             "lab",
             after_ms=_ms(before_s) if np.isfinite(before_s) else 0,
@@ -249,18 +251,18 @@ class _Burrow:
         self._polls_s = polls_s
         self._windows = Windows.empty(len(played.groups), looks.intervals)
 
-    def read(self, news: slice, now_s: float) -> None:
+    def read(self, incoming: slice, now_s: float) -> None:
         """Take in commits, each as it came."""
         played = self._played
-        row, offset = played.group[news], played.offset[news]
+        row, offset = played.group[incoming], played.offset[incoming]
         commits = Commits(
             row=row,
             offset=offset,
-            timestamp=played.timestamp_ms[news],
+            timestamp=played.timestamp_ms[incoming],
             observed_at=np.full(len(row), _ms(now_s)),
-            lag=np.maximum(played.polled[news] - offset, 0),
+            lag=np.maximum(played.polled[incoming] - offset, 0),
             floor=np.full(len(row), UNKNOWN),
-            order=np.arange(news.start, news.stop),
+            order=np.arange(incoming.start, incoming.stop),
         )
         # Burrow has no distance unless it is told one
         place_into(self._windows, commits, 0)

@@ -95,12 +95,12 @@ def _add(score: Score, run: Run, group: Group, status: Statuses) -> None:
     window_s = run.looks.window_s(period_s)
     # old and new answers are right for so long after a change: windows fill, and "a moment ago" passes
     settle_s = window_s + run.looks.a_moment_s + 2 * run.looks.every_s
-    label, settled = _labels_at(group.labels, asked_s, settle_s, run.looks.start_s)
+    label, without_changes = _labels_at(group.labels, asked_s, settle_s, run.looks.start_s)
     right = _is_right(score.judge, status, group.labels, label)
     earlier = _is_right(score.judge, status, group.labels, np.maximum(label - 1, 0))
-    good = right | (~settled & earlier)
+    good = right | (~without_changes & earlier)
     alarm = status != Status.OK
-    quiet = settled & np.array([each.right == OK for each in group.labels])[label]
+    quiet = without_changes & np.array([each.right == OK for each in group.labels])[label]
     score.groups += 1
     score.looks += len(asked_s)
     score.right += int(np.count_nonzero(good))
@@ -109,7 +109,7 @@ def _add(score: Score, run: Run, group: Group, status: Statuses) -> None:
     begins = alarm & quiet
     begins[1:] &= ~(alarm[:-1] & quiet[:-1])
     score.false_alarms += int(np.count_nonzero(begins))
-    same = settled[1:] & settled[:-1] & (label[1:] == label[:-1])
+    same = without_changes[1:] & without_changes[:-1] & (label[1:] == label[:-1])
     score.flips += int(np.count_nonzero((alarm[1:] != alarm[:-1]) & same))
     for place, each in enumerate(group.labels):
         if each.right == OK:
@@ -133,8 +133,8 @@ def _labels_at(
     """Which label holds at each look, and whether it has held, and was looked at, for long enough."""
     since = np.array([label.since_s for label in labels])
     label = np.maximum(np.searchsorted(since, asked_s, side="right") - 1, 0)
-    settled = (asked_s - np.maximum(since[label], start_s) > settle_s) | (label == 0)
-    return label, settled
+    without_changes = (asked_s - np.maximum(since[label], start_s) > settle_s) | (label == 0)
+    return label, without_changes
 
 
 def _is_right(judge: Judge, status: Statuses, labels: Sequence[Label], label: npt.NDArray[np.int64]) -> Mask:

@@ -1,1 +1,1 @@
-"""One Spark streaming query per Kafka cluster: wires the rooms together."""
+"""One Spark streaming query per Kafka cluster: connects the other packages."""

@@ -9,16 +9,16 @@ from __future__ import annotations
 import pyspark.worker
 from pyspark.daemon import manager
 
-import warren.cluster.framing
-import warren.consumer.reading
+import warren.cluster.head_frames
+import warren.consumer.reader
 import warren.pipeline.source
 import warren.storage.operator
 
 # for the forks
 LOADED = (
     pyspark.worker,
-    warren.cluster.framing,
-    warren.consumer.reading,
+    warren.cluster.head_frames,
+    warren.consumer.reader,
     warren.pipeline.source,
     warren.storage.operator,
 )

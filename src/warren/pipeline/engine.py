@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from warren.clock import now_ms
-from warren.cluster.missing import MissingPlaces
+from warren.cluster.missing_partitions import MissingPartitions
 from warren.cluster.reaper import Reaper
 from warren.cluster.requests import Requests
 from warren.cluster.source import HeadsSettings
@@ -20,7 +20,7 @@ from warren.consumer.source import OffsetsSettings
 from warren.evaluator.verdict import RULES, RuleSettings
 from warren.kafka.brokers import Brokers
 from warren.kafka.client import client_properties
-from warren.memory import return_large
+from warren.memory import release_large_arrays
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session, stop
 from warren.pipeline.source import SourceSettings
@@ -51,13 +51,13 @@ class Engine:
         self._models: dict[str, ReadModel] = {}
         self._locks: dict[str, threading.Lock] = {}
         self._queries: dict[str, ClusterQuery] = {}
-        self._missing: dict[str, MissingPlaces] = {}
+        self._missing: dict[str, MissingPartitions] = {}
         self._stopping = threading.Event()
         self._session: SparkSession | None = None
 
     def start(self) -> None:
         """Start Spark and every cluster's query; returns at once, snapshots come as they come."""
-        return_large()
+        release_large_arrays()
         session = self._session = spark_session(self._settings.spark)
         session.conf.set("spark.sql.shuffle.partitions", str(min(cores(session), _MOST_TASKS)))
         rules = self._settings.rules
@@ -71,7 +71,7 @@ class Engine:
             )
             self._models[name] = ReadModel(name, judged)
             self._locks[name] = threading.Lock()
-            self._missing[name] = MissingPlaces(self._requests(name))
+            self._missing[name] = MissingPartitions(self._requests(name))
             query = ClusterQuery(session, self._query_settings(session, name), partial(self._take, name))
             self._queries[name] = query
             query.start()
@@ -90,11 +90,11 @@ class Engine:
 
     @property
     def log(self) -> Path:
-        """Where Spark's own words go."""
+        """Spark's log file."""
         return log_path(self._settings.spark)
 
     def lost(self) -> bool:
-        """Whether Spark ended by itself: nothing will be new any more."""
+        """Whether Spark ended unexpectedly: there will be no new snapshots."""
         return any(query.lost for query in self._queries.values())
 
     def clusters(self) -> list[str]:
@@ -119,7 +119,7 @@ class Engine:
     def await_view(
         self, cluster: str, found: Callable[[ClusterView], bool], timeout_s: float
     ) -> ClusterView | None:
-        """The first view that fits, None when the time is up."""
+        """The first view that matches, None when the time is up."""
 
         def fits() -> ClusterView | None:
             view = self._views.get(cluster)
@@ -143,9 +143,9 @@ class Engine:
         with self._locks[cluster]:
             model = self._models[cluster]
             model.take(rows)
-            self._missing[cluster].tell(model.missing)
+            self._missing[cluster].write(model.missing)
             if model.look.as_of_ms:
-                # else there is no moment yet as of which anybody could be judged
+                # else there is no moment yet as of which groups could be evaluated
                 self._publish(cluster, model.view(batch, now_ms()))
         return model.counts, model.look
 
@@ -210,7 +210,7 @@ class Engine:
 
 
 def _filter(*lists: GroupLists) -> GroupFilter:
-    """The lists of all modules together; regular expressions alone, since workers need not know settings."""
+    """The lists of all modules together; regular expressions alone, so that workers need no settings."""
     return GroupFilter(
         tuple(each.group_allowlist.regex for each in lists if each.group_allowlist is not None),
         tuple(each.group_denylist.regex for each in lists if each.group_denylist is not None),

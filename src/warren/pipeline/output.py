@@ -1,4 +1,4 @@
-"""The file that takes what Spark's processes write. It goes on where it ended, and stays below a bound."""
+"""The log file of Spark's processes: appended to across restarts, with a size limit."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import threading
 from pathlib import Path
 from typing import Final
 
-# a file of this size is put aside, in place of the one before it
+# a file of this size is rotated, replacing the previous one
 MAX_BYTES: Final = 16 * 1024 * 1024
-# how often its size is looked at
+# interval of size checks
 _LOOK_S: Final = 10.0
 
 
@@ -22,30 +22,30 @@ def opened(path: Path) -> int:
 
 
 def bound(path: Path, max_bytes: int = MAX_BYTES) -> None:
-    """Put the file aside when it is too large, and go on with it empty: those who write to it keep it open."""
+    """Copy the file and truncate it when it is too large: its writers keep it open."""
     try:
         if path.stat().st_size > max_bytes:
             shutil.copyfile(path, aside(path))
             os.truncate(path, 0)
     except FileNotFoundError:
-        # not there yet, or somebody has cleared up
+        # it does not exist yet, or was deleted
         return
 
 
 def aside(path: Path) -> Path:
-    """Where a file is put that has become too large."""
+    """The rotated file."""
     return path.with_name(f"{path.name}.1")
 
 
 def keep_bounded(path: Path) -> None:
-    """Look after the file for as long as this process lives."""
+    """Limit the size of the file while this process runs."""
 
     def look() -> None:
         while not threading.Event().wait(_LOOK_S):
             try:
                 bound(path)
             except OSError:
-                # the disk is full, or the file another's: there will be another look
+                # the disk is full, or no permission: checked again later
                 continue
 
     threading.Thread(target=look, name="spark-log", daemon=True).start()

@@ -36,7 +36,7 @@ log = structlog.get_logger("warren.pipeline")
 
 # seconds before a query that failed is started again; the last one is repeated
 BACK_OFF_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
-# a query that ran so long without a fault begins with the shortest wait again
+# a query that ran this long without an error starts with the shortest wait again
 _STEADY_S: Final = 120.0
 
 
@@ -53,39 +53,39 @@ class QuerySettings:
 
 @dataclass(slots=True)
 class Progress:
-    """How a query is doing; replaced as a whole by its thread, read by anybody."""
+    """The state of a query; its fields are written by the query's threads and read by others."""
 
     running: bool = False
-    # everything has been read that was there when the query was started, and the brokers answer
+    # everything up to the first end offsets has been read, and the brokers respond
     caught_up: bool = False
-    # the brokers did not answer in the last trigger: groups are judged as of the last moment that was seen
+    # the brokers did not respond in the last trigger: groups are evaluated as of the last moment that was read
     blind: bool = False
     # that moment, by our clock; 0: none yet
     seen_ms: int = 0
-    # records read since this process started, how many a second lately, and how many are still to be read
+    # records read since this process started, records per second in the last trigger, and records still to be read
     records: int = 0
     rate: int = 0
     left: int = 0
-    # of the records read: those of groups that are not to be watched, and by reason those that say nothing of use
+    # of the records read: those of groups that the lists exclude, and by reason those that were skipped
     denied: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
     # triggers since the start, and how long the last one took
     triggers: int = 0
     trigger_ms: int = 0
     restarts: int = 0
-    # why the cluster does not answer, or the query failed; empty when all is well
+    # why the cluster does not respond, or the query failed; empty: no error
     error: str = ""
     # phase: ms, of the last trigger
     phases: dict[str, int] = field(default_factory=dict)
 
 
 def with_windows(frame: DataFrame, operator: WindowOperator) -> DataFrame:
-    """The frames that the readers get: windows that changed, heads, owners."""
+    """The output frames: windows that changed, heads, owners."""
     return frame.groupBy("bucket").transformWithState(operator, ROW, "Update", "None")
 
 
 class ClusterQuery:
-    """Keeps one cluster's query running, in a thread of its own: a cluster that fails disturbs no other."""
+    """Keeps one cluster's query running, in a thread of its own: a failing cluster does not affect the others."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class ClusterQuery:
         """Ends the query after its current trigger, or without it; returns when its thread has ended."""
         self._stopping.set()
         query = self._query
-        # a Spark that ended by itself answers no more, and took the query along
+        # after an unexpected end of Spark the call fails, and the query has ended too
         with contextlib.suppress(Py4JError, OSError):
             if query is not None and query.isActive:
                 query.stop()
@@ -142,7 +142,7 @@ class ClusterQuery:
             wait_s = BACK_OFF_S[min(failures, len(BACK_OFF_S)) - 1]
             self.progress.restarts += 1
             log.warning(
-                "query will start again",
+                "query will be restarted",
                 cluster=self._settings.cluster,
                 in_s=wait_s,
                 error=self.progress.error,
@@ -151,7 +151,7 @@ class ClusterQuery:
 
     def _started(self) -> StreamingQuery:
         settings, session = self._settings, self._session
-        # Spark would refuse offsets of another format with words that help nobody
+        # Spark would refuse offsets of another format with an unhelpful error
         source.planned_last(settings.checkpoint)
         watched = {each.name: each.groups for each in settings.source.offsets}
         operator = WindowOperator(settings.window, watched, _identifier(settings.cluster))
@@ -167,7 +167,7 @@ class ClusterQuery:
         return writer.start()
 
     def _stream(self) -> DataFrame:
-        """The cluster's data source, which carries its settings in its class: Spark prints options, but not these."""
+        """The cluster's data source, with its settings in its class: Spark prints options, but not these."""
         name = f"{ClusterSource.name()}_{_identifier(self._settings.cluster)}"
         given: dict[str, Any] = {
             "settings": self._settings.source,
@@ -178,8 +178,8 @@ class ClusterQuery:
         return self._session.readStream.format(name).load()
 
     def _take(self, frame: DataFrame, batch: int) -> None:
-        # raises when the trigger is cut off, also by our own stop: a return would tell Spark that it is done, and the
-        # next start would go on after it, without its windows
+        # raises when the trigger is interrupted, also by our own stop: a return would commit the batch, and the
+        # next start would continue after it, without its windows
         table = frame.toArrow()
         rows = zip(*(table.column(name).to_pylist() for name in ("bucket", "kind", "payload")), strict=True)
         counts, look = self._on_batch(batch, list(rows))
@@ -205,7 +205,7 @@ class ClusterQuery:
         self.progress.running = True
         while not query.awaitTermination(1):
             if self._stopping.is_set():
-                # asked to stop while it was being started
+                # stopped while it was being started
                 query.stop()
             self._note(query)
         self.progress.running = False
@@ -214,7 +214,7 @@ class ClusterQuery:
         last = query.lastProgress
         if last is None:
             if self._first:
-                # Spark tells of the first trigger only when it is over; its files come and go meanwhile
+                # Spark reports the first trigger only when it is over; its files may change meanwhile
                 with contextlib.suppress(OSError, WarrenError):
                     self.progress.left = source.to_read(self._settings.checkpoint)
             return
@@ -226,16 +226,16 @@ class ClusterQuery:
     def _fail(self, reason: str) -> None:
         self._first = False
         self.progress.running, self.progress.blind = False, True
-        self.progress.error = said(reason)
+        self.progress.error = root_cause(reason)
         log.error("query failed", cluster=self._settings.cluster, error=self.progress.error, detail=reason)
 
 
-def said(reason: str) -> str:
-    """The sentence in Spark's account of a failure: Python's last exception, else its first line."""
+def root_cause(reason: str) -> str:
+    """The cause in Spark's error message: the message of Python's last exception, else its first line."""
     raised = re.findall(r"^(?:[\w.]+(?:Error|Exception)): (.+)$", reason, re.MULTILINE)
     return raised[-1] if raised else (reason.strip().splitlines() or ["unknown"])[0]
 
 
 def _identifier(name: str) -> str:
-    """A name that Spark takes: letters, digits and underscores."""
+    """A valid name in Spark: letters, digits and underscores."""
     return "".join(char if char.isascii() and char.isalnum() else f"_{ord(char):x}_" for char in name)

@@ -1,6 +1,6 @@
 """The one Spark data source of a cluster: heads, and the commits of all its consumer modules.
 
-A thin shell over the rooms `cluster` and `consumer`. Its offset has the position of each consumer by name, so that
+A thin layer over the packages `cluster` and `consumer`. Its offset has the position of each consumer by name, so that
 consumers come and go while the checkpoint stays.
 """
 
@@ -19,7 +19,7 @@ from warren.clock import now_ms
 from warren.cluster.source import HeadsSettings, Look, LookPlanner
 from warren.common.row import ROW
 from warren.consumer.plan import Position
-from warren.consumer.source import Hand, OffsetsPlanner, OffsetsSettings
+from warren.consumer.source import OffsetsPlanner, OffsetsSettings, ReadTask
 from warren.errors import WarrenError
 from warren.kafka.brokers import Brokers
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 # raised whenever what is written into Spark's offsets changes
 OFFSET_VERSION: Final = 2
 
-# a task costs some 0.1 s whatever it carries: fewer records than this are read by the one that looks at the brokers
+# a task costs some 0.1 s whatever its size: fewer records than this are read by the task that polls the brokers
 ONE_TASK_RECORDS: Final = 50_000
 
 
@@ -39,7 +39,7 @@ class OffsetVersionError(WarrenError):
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """What is read of one cluster; travels to the workers, secrets included, and is never printed."""
+    """What is read of one cluster; is sent to the workers, secrets included, and never printed."""
 
     heads: HeadsSettings
     # of every consumer module
@@ -67,15 +67,15 @@ class Task(InputPartition):
     """What one task does."""
 
     look: Look | None
-    hands: tuple[Hand, ...]
+    read_tasks: tuple[ReadTask, ...]
 
 
 class ClusterReader(DataSourceStreamReader):
-    """Plans in a process of Spark's that lives as long as the query; reads in tasks."""
+    """Plans in Spark's planning process, which runs as long as the query; reads in tasks."""
 
     def __init__(self, settings: SourceSettings) -> None:
         self._settings = settings
-        # made where they are needed: readers travel to the tasks
+        # created where it is needed: readers are pickled for the tasks
         self._planner: _Planner | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 (Spark's name)
@@ -88,22 +88,22 @@ class ClusterReader(DataSourceStreamReader):
         return list(self._planning().tasks(start, end))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        # tasks alone need this; Spark's planning processes load the rest of the module in half the time
-        from warren.cluster.framing import framed, kept_surveyor  # noqa: PLC0415
+        # needed in tasks only; without it Spark's planning processes import this module in half the time
+        from warren.cluster.head_frames import cached_surveyor, framed  # noqa: PLC0415
         from warren.cluster.survey import unseen  # noqa: PLC0415
-        from warren.consumer.reading import read  # noqa: PLC0415
+        from warren.consumer.reader import read  # noqa: PLC0415
 
         task = cast("Task", partition)
         if task.look is not None and task.look.blind:
-            # the planner has just waited in vain: a task that did so too would keep a core from other clusters
+            # the planner has just timed out: a task that did so too would block a core
             yield framed(unseen(now_ms()), task.look)
         elif task.look is not None:
             heads = self._settings.heads
-            surveyor = kept_surveyor(tuple(sorted(heads.client.items())), heads.topic_refresh_ms)
+            surveyor = cached_surveyor(tuple(sorted(heads.client.items())), heads.topic_refresh_ms)
             yield framed(surveyor.survey(now_ms(), task.look.missing), task.look)
         settings = {each.name: each for each in self._settings.offsets}
-        for hand in task.hands:
-            yield from read(settings[hand.consumer], hand)
+        for read_task in task.read_tasks:
+            yield from read(settings[read_task.consumer], read_task)
 
     def commit(self, end: dict[str, Any]) -> None:
         self._planning().done(end)
@@ -115,7 +115,7 @@ class ClusterReader(DataSourceStreamReader):
 
 
 class _Planner:
-    """The planners of the rooms, and one offset for all of them."""
+    """The planners of heads and commits, with one offset for all of them."""
 
     def __init__(self, settings: SourceSettings) -> None:
         self._looks = LookPlanner(settings.heads)
@@ -136,7 +136,7 @@ class _Planner:
     def advanced(self, start: Mapping[str, Any]) -> dict[str, Any]:
         """Where the next trigger ends; consumers that are not configured any more are dropped."""
         before = _positions(start)
-        # side by side: each may have to wait for its brokers
+        # in parallel: each may have to wait for its brokers
         asked = {
             name: self._asking.submit(planner.advanced, before.get(name))
             for name, planner in self._consumers.items()
@@ -146,13 +146,13 @@ class _Planner:
 
     def tasks(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[Task]:
         before, after = _positions(start), _positions(end)
-        # a plan from before the start may have consumers that have gone since
+        # a plan from before the start may have consumers that were removed since
         present = {name: position for name, position in after.items() if name in self._consumers}
         together = sum(position.reads for position in present.values()) <= ONE_TASK_RECORDS
-        hands = [
-            hand
+        read_tasks = [
+            read_task
             for name, position in present.items()
-            for hand in self._consumers[name].hands(before.get(name), position, together=together)
+            for read_task in self._consumers[name].read_tasks(before.get(name), position, together=together)
         ]
         look = self._looks.look(
             start["look"],
@@ -167,11 +167,11 @@ class _Planner:
             left=sum(position.left for position in present.values()),
         )
         if together:
-            yield Task(look, tuple(hands))
+            yield Task(look, tuple(read_tasks))
             return
         yield Task(look, ())
-        for hand in hands:
-            yield Task(None, (hand,))
+        for read_task in read_tasks:
+            yield Task(None, (read_task,))
 
     def done(self, end: Mapping[str, Any]) -> None:
         self._looks.done(end["look"])
@@ -180,7 +180,7 @@ class _Planner:
 def as_of(positions: Iterable[Position]) -> int:
     """The moment up to which everything has been read; 0: there is none yet.
 
-    Consumers whose brokers have never answered have no groups that could be judged.
+    Consumers whose brokers have never responded have no groups to evaluate.
     """
     moments = [position.as_of_ms for position in positions if position.asked_ms]
     return min(moments, default=0)
@@ -213,7 +213,7 @@ def planned_last(checkpoint: Path) -> dict[str, Any] | None:
 
 
 def _said(positions: Mapping[str, Position]) -> str:
-    """What is wrong, consumer by consumer."""
+    """The errors, consumer by consumer."""
     return "; ".join(
         f"consumer {name}: {position.error}" for name, position in positions.items() if position.error
     )

@@ -1,1 +1,1 @@
-"""The last complete answer, immutable and swapped at once."""
+"""Snapshots: the state of a cluster after a trigger, immutable and replaced atomically."""

@@ -1,4 +1,4 @@
-"""What readers get out of a snapshot: plain, frozen records named as Burrow's JSON names them."""
+"""The records of a snapshot: frozen, with the names of Burrow's JSON."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class PartitionDetail(msgspec.Struct, frozen=True):
     owner: str
     client_id: str
     current_lag: int
-    # by slot as `offsets`: what was certainly there and not committed; None: not known
+    # by slot as `offsets`: the floor of the lag; None: not known
     floors: tuple[int | None, ...]
 
 
@@ -102,7 +102,7 @@ class ClusterSnapshot(Protocol):
 
     @property
     def as_of_ms(self) -> int:
-        """The moment as of which everything is judged: what was committed before it has been read."""
+        """The moment as of which everything is evaluated: all commits before it have been read."""
 
     def topics(self) -> list[str]:
         """Sorted names."""
@@ -117,7 +117,7 @@ class ClusterSnapshot(Protocol):
         """Sorted names."""
 
     def unseen(self) -> frozenset[str]:
-        """Groups with a partition whose head the last look did not bring: nothing should be decided about them."""
+        """Groups with a partition whose head is missing in the last poll: nothing should be decided about them."""
 
     def group_table(self) -> GroupTable:
         """All groups at once."""

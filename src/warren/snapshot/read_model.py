@@ -1,4 +1,4 @@
-"""The read model of one cluster: what the pipeline reports, kept as arrays, and judged into a new view each trigger."""
+"""The read model of one cluster: the operator's output as arrays, evaluated into a new view in each trigger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from warren.common.sentinels import EMPTY, UNKNOWN
 from warren.evaluator.facts import Digest
 from warren.evaluator.groups import roll_up
 from warren.evaluator.verdict import RuleSettings, digest, judge
-from warren.snapshot.structure import Places, Structure, arranged
+from warren.snapshot.structure import Structure, TopicPartitions, arranged
 from warren.snapshot.view import ClusterView, WindowArrays
 from warren.storage.windows import Windows
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int32]
 
 _ENTRIES: Final = ("offset", "timestamp", "observed_at", "lag", "floor")
-# names that are held without being used before they are cleared away
+# unused names that are kept before they are dropped
 _SPARE_NAMES: Final = 1_000
 
 
@@ -49,14 +49,14 @@ class _Rows:
     """One bucket's windows. Arrays are replaced, never changed: views hold them."""
 
     group: Indices
-    place: Indices
+    tp: Indices
     hidden: NDArray[np.bool_]
     windows: WindowArrays
     digest: Digest
 
 
 class ReadModel:
-    """Called from the query's thread only; the views that it gives away are immutable."""
+    """Not thread-safe: the engine holds a lock; the views that it returns are immutable."""
 
     def __init__(self, cluster: str, rules: RuleSettings) -> None:
         self._cluster = cluster
@@ -70,7 +70,7 @@ class ReadModel:
         self._head, self._tail, self._lowest = (np.empty(0, dtype=np.int64) for _ in range(3))
         self._there, self._seen = np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.bool_)
         # by bucket: the places of its topic partitions
-        self._bucket_places: list[Ints] = [np.empty(0, dtype=np.int64)] * frames.WINDOW_BUCKETS
+        self._bucket_tps: list[Ints] = [np.empty(0, dtype=np.int64)] * frames.WINDOW_BUCKETS
         # by bucket: topic partitions that lists of topics lack
         self._missing: dict[int, list[tuple[str, int]]] = {}
         self._rows = [self._no_rows() for _ in range(frames.WINDOW_BUCKETS)]
@@ -87,15 +87,15 @@ class ReadModel:
     def take(self, rows: Iterable[tuple[int, str, bytes]]) -> None:
         """Take in what a trigger reports."""
         self.counts = Counts()
-        # topic partitions first: windows point at them
+        # topic partitions first: windows refer to them
         for bucket, kind, payload in sorted(rows, key=lambda row: _RANK[row[1]]):
             match kind:
                 case frames.LOOK:
-                    self._take_look(msgspec.json.decode(payload, type=LookTaken))
+                    self._apply_look(msgspec.json.decode(payload, type=LookTaken))
                 case frames.SAMPLES:
-                    self._take_samples(bucket, payload)
+                    self._apply_samples(bucket, payload)
                 case frames.WINDOWS:
-                    self._take_windows(bucket, payload)
+                    self._apply_windows(bucket, payload)
                 case frames.OWNERS:
                     changed = read_report(payload)
                     self._owners = {
@@ -106,30 +106,28 @@ class ReadModel:
 
     @property
     def missing(self) -> list[tuple[str, int]]:
-        """Topic partitions that lists of topics lack: somebody should ask the brokers for them."""
-        return sorted(place for places in self._missing.values() for place in places)
+        """Topic partitions that lists of topics lack: the next poll checks them."""
+        return sorted(tp for tps in self._missing.values() for tp in tps)
 
     def hide(self, request: Request) -> None:
-        """A wish that the pipeline will carry out: do not show these windows until it has."""
+        """A delete request that the pipeline will apply: hide these windows until it has."""
         number = self._groups.get(request.group)
         for rows in self._rows:
             hidden = rows.group == number
             if request.topic is not None:
-                hidden &= np.array(
-                    [self._topic[place] == request.topic for place in rows.place], dtype=np.bool_
-                )
+                hidden &= np.array([self._topic[tp] == request.topic for tp in rows.tp], dtype=np.bool_)
             if hidden.any():
                 rows.hidden = rows.hidden | hidden
                 self._structure = None
 
     def view(self, number: int, now_ms: int) -> ClusterView:
-        """Judge everything as of the last look; `now_ms` is when that is done."""
+        """Evaluate everything as of the last poll; `now_ms` is the current time."""
         structure, facts = self._arranged()
-        place = structure.place
+        tp = structure.tp
         verdict = judge(
             facts,
-            self._head[place],
-            self._lowest[place],
+            self._head[tp],
+            self._lowest[tp],
             self.look.as_of_ms,
             self._rules,
         )
@@ -140,7 +138,7 @@ class ReadModel:
             now_ms,
             self.look.as_of_ms,
             structure,
-            Places(self._topic, self._partition),
+            TopicPartitions(self._topic, self._partition),
             self._head.copy(),
             self._tail.copy(),
             self._lowest.copy(),
@@ -157,38 +155,38 @@ class ReadModel:
             self._topic_names,
         )
 
-    def _take_look(self, look: LookTaken) -> None:
+    def _apply_look(self, look: LookTaken) -> None:
         if look.blind and self.look.as_of_ms:
-            # nobody is judged for a time that was not seen
+            # groups are not evaluated for a time without data
             look = msgspec.structs.replace(look, as_of_ms=self.look.as_of_ms)
         self.look = look
 
-    def _take_samples(self, bucket: int, payload: bytes) -> None:
-        """All topic partitions of a bucket; those that it had and does not name any more are gone."""
+    def _apply_samples(self, bucket: int, payload: bytes) -> None:
+        """All topic partitions of a bucket; missing ones are removed."""
         batch = frames.unpack(payload)
         self._missing[bucket] = msgspec.json.decode(
-            frames.words(batch)["missing"], type=list[tuple[str, int]]
+            frames.metadata(batch)["missing"], type=list[tuple[str, int]]
         )
-        places = self._places(batch.column("topic").to_pylist(), frames.ints(batch, "partition"))
-        self._there[self._bucket_places[bucket]] = False
-        self._there[places] = batch.column("listed").to_numpy(zero_copy_only=False)
-        self._seen[places] = batch.column("seen").to_numpy(zero_copy_only=False)
-        self._bucket_places[bucket] = places
+        tps = self._tp_index(batch.column("topic").to_pylist(), frames.ints(batch, "partition"))
+        self._there[self._bucket_tps[bucket]] = False
+        self._there[tps] = batch.column("listed").to_numpy(zero_copy_only=False)
+        self._seen[tps] = batch.column("seen").to_numpy(zero_copy_only=False)
+        self._bucket_tps[bucket] = tps
         for held, name in ((self._head, "head"), (self._tail, "tail"), (self._lowest, "lowest")):
-            held[places] = frames.ints(batch, name)
+            held[tps] = frames.ints(batch, name)
         ids = batch.column("topic_id").to_pylist()
         names = {
-            topic_id: self._topic[place]
-            for topic_id, place in zip(ids, places.tolist(), strict=True)
-            if topic_id and self._topic_names.get(topic_id) != self._topic[place]
+            topic_id: self._topic[tp]
+            for topic_id, tp in zip(ids, tps.tolist(), strict=True)
+            if topic_id and self._topic_names.get(topic_id) != self._topic[tp]
         }
         if names:
             self._topic_names = self._topic_names | names
 
-    def _take_windows(self, bucket: int, payload: bytes) -> None:
+    def _apply_windows(self, bucket: int, payload: bytes) -> None:
         batch = frames.unpack(payload)
-        said = frames.words(batch)
-        known, size = int(said["known"]), int(said["rows"])
+        metadata = frames.metadata(batch)
+        known, size = int(metadata["known"]), int(metadata["rows"])
         row = frames.ints(batch, "row").astype(np.int64)
         entries = {name: _table(batch, name) for name in _ENTRIES}
         held = self._rows[bucket]
@@ -219,33 +217,33 @@ class ReadModel:
 
     def _with_names(self, held: _Rows, batch: Any) -> _Rows:
         group = batch.column("group")
-        # by place in the dictionary
+        # by index in the dictionary
         numbers = np.array(
             [self._groups.setdefault(name, len(self._groups)) for name in group.dictionary.to_pylist()],
             dtype=np.int32,
         )
         added = numbers[np.asarray(group.indices)]
         topic = batch.column("topic").dictionary_decode().to_pylist()
-        place = self._places(topic, frames.ints(batch, "partition")).astype(np.int32)
+        tp = self._tp_index(topic, frames.ints(batch, "partition")).astype(np.int32)
         held.group = np.concatenate([held.group, added])
-        held.place = np.concatenate([held.place, place])
+        held.tp = np.concatenate([held.tp, tp])
         held.hidden = np.concatenate([held.hidden, np.zeros(len(added), dtype=np.bool_)])
         return held
 
-    def _places(self, topics: list[str], partitions: Ints) -> Ints:
-        """The places of topic partitions; new ones get one."""
+    def _tp_index(self, topics: list[str], partitions: Ints) -> Ints:
+        """Index of topic partitions (tp); new ones are added."""
         before = len(self._topic)
         found = np.empty(len(topics), dtype=np.int64)
         fresh: list[tuple[str, int]] = []
         for at, key in enumerate(zip(topics, partitions.tolist(), strict=True)):
-            place = self._index.get(key)
-            if place is None:
-                place = before + len(fresh)
+            tp = self._index.get(key)
+            if tp is None:
+                tp = before + len(fresh)
                 fresh.append(key)
-                self._index[key] = place
-            found[at] = place
+                self._index[key] = tp
+            found[at] = tp
         if fresh:
-            # new list objects: views hold the old ones
+            # new list objects: views refer to the old ones
             self._topic = self._topic + [topic for topic, _ in fresh]
             self._partition = np.concatenate(
                 [self._partition, np.array([n for _, n in fresh], dtype=np.int32)]
@@ -259,15 +257,15 @@ class ReadModel:
         return found
 
     def _arranged(self) -> tuple[Structure, Digest]:
-        """The windows in the readers' order, and the facts about them in that order."""
+        """The windows in the order of the view, and their digests in that order."""
         if self._structure is None or self._digest is None:
-            self._clear_names()
+            self._drop_unused_names()
             self._structure = arranged(
                 [rows.group for rows in self._rows],
-                [rows.place for rows in self._rows],
+                [rows.tp for rows in self._rows],
                 [rows.hidden for rows in self._rows],
                 list(self._groups),
-                Places(self._topic, self._partition),
+                TopicPartitions(self._topic, self._partition),
             )
             kept = np.concatenate(self._structure.where)
             everything = Digest.concat([rows.digest for rows in self._rows])
@@ -279,8 +277,8 @@ class ReadModel:
             self._pairs = None
         return self._structure, self._digest
 
-    def _clear_names(self) -> None:
-        """Let go of groups and topic partitions that are no more, once they are many: names come and go for years."""
+    def _drop_unused_names(self) -> None:
+        """Drop unused groups and topic partitions, once they are many: names come and go for years."""
         names = list(self._groups)
         used = np.unique(np.concatenate([rows.group for rows in self._rows]))
         if len(names) > 2 * len(used) + _SPARE_NAMES:
@@ -290,20 +288,20 @@ class ReadModel:
             for rows in self._rows:
                 rows.group = number[rows.group]
         kept = self._there.copy()
-        kept[np.concatenate([rows.place for rows in self._rows])] = True
+        kept[np.concatenate([rows.tp for rows in self._rows])] = True
         if len(kept) > 2 * np.count_nonzero(kept) + _SPARE_NAMES:
-            self._clear_places(kept)
+            self._drop_tps(kept)
 
-    def _clear_places(self, kept: NDArray[np.bool_]) -> None:
+    def _drop_tps(self, kept: NDArray[np.bool_]) -> None:
         number = np.cumsum(kept, dtype=np.int64) - 1
         self._topic = [topic for topic, keep in zip(self._topic, kept.tolist(), strict=True) if keep]
         self._partition, self._there, self._seen = self._partition[kept], self._there[kept], self._seen[kept]
         self._head, self._tail, self._lowest = self._head[kept], self._tail[kept], self._lowest[kept]
         keys = zip(self._topic, self._partition.tolist(), strict=True)
-        self._index = {key: place for place, key in enumerate(keys)}
-        self._bucket_places = [number[places] for places in self._bucket_places]
+        self._index = {key: tp for tp, key in enumerate(keys)}
+        self._bucket_tps = [number[tps] for tps in self._bucket_tps]
         for rows in self._rows:
-            rows.place = number[rows.place].astype(np.int32)
+            rows.tp = number[rows.tp].astype(np.int32)
         topics = set(self._topic)
         self._topic_names = {key: topic for key, topic in self._topic_names.items() if topic in topics}
 
@@ -336,7 +334,7 @@ class ReadModel:
         return _Rows(none, none, np.empty(0, dtype=np.bool_), arrays, digest(windows, 0))
 
 
-# samples before windows, since windows point at topic partitions
+# samples before windows, since windows refer to topic partitions
 _RANK: Final = {frames.LOOK: 0, frames.SAMPLES: 1, frames.WINDOWS: 2, frames.OWNERS: 3, frames.SKIPPED: 4}
 
 

@@ -1,4 +1,4 @@
-"""Where every window stands: all windows of a cluster in the readers' order, by group, topic and partition."""
+"""The order of all windows of a cluster: by group, topic and partition."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class TopicPartitions:
     """Topic partitions, one item each, in the order in which they were first seen."""
 
     topic: Sequence[str]
@@ -25,23 +25,23 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """Rows are windows, sorted by group name, topic name and partition: those of a group stand together.
+    """Rows are windows, sorted by group name, topic name and partition: those of a group are adjacent.
 
-    Made anew only when windows come or go.
+    Built again only when windows are added or removed.
     """
 
     # sorted names, and for each where its rows begin; one item more than groups
     groups: tuple[str, ...]
     begin: Ints
-    # group: its place among `groups`
+    # group: its index in `groups`
     index: Mapping[str, int]
-    # sorted names that `topic` points into
+    # sorted names that `topic` refers to
     topics: tuple[str, ...]
     # per row
     group: Ints
     topic: Ints
     partition: Indices
-    place: Indices
+    tp: Indices
     # per row: the bucket that holds its window, and the row in there
     bucket: NDArray[np.int16]
     row: Indices
@@ -55,29 +55,27 @@ class Structure:
 
 def arranged(
     group_of: Sequence[Indices],
-    place_of: Sequence[Indices],
+    tp_of: Sequence[Indices],
     hidden: Sequence[NDArray[np.bool_]],
     names: Sequence[str],
-    places: Places,
+    tps: TopicPartitions,
 ) -> Structure:
-    """The windows of all buckets in order; `group_of` and `place_of` are per bucket, places in `names` and `places`."""
+    """The windows of all buckets in order; `group_of` and `tp_of` are per bucket, places in `names` and `tps`."""
     bucket = np.concatenate([np.full(len(each), number, np.int16) for number, each in enumerate(group_of)])
     row = np.concatenate([np.arange(len(each), dtype=np.int32) for each in group_of])
     group = np.concatenate(group_of).astype(np.int64)
-    place = np.concatenate(place_of)
+    tp = np.concatenate(tp_of)
     shown = ~np.concatenate(hidden)
     used = np.unique(group[shown])
     groups, group_rank = _ranked([names[index] for index in used], used, len(names))
-    topics_used = sorted({places.topic[index] for index in np.unique(place[shown])})
+    topics_used = sorted({tps.topic[index] for index in np.unique(tp[shown])})
     topic_index = {name: number for number, name in enumerate(topics_used)}
     # per place: the rank of its topic
-    topic_rank = np.fromiter(
-        (topic_index.get(name, -1) for name in places.topic), np.int64, len(places.topic)
-    )
+    topic_rank = np.fromiter((topic_index.get(name, -1) for name in tps.topic), np.int64, len(tps.topic))
     kept = np.flatnonzero(shown)
     # one integer that sorts as the three do
-    key = (group_rank[group[kept]] * max(len(topics_used), 1) + topic_rank[place[kept]]) << 32
-    kept = kept[np.argsort(key | places.partition[place[kept]])]
+    key = (group_rank[group[kept]] * max(len(topics_used), 1) + topic_rank[tp[kept]]) << 32
+    kept = kept[np.argsort(key | tps.partition[tp[kept]])]
     where = np.full(len(group), -1, dtype=np.int64)
     where[kept] = np.arange(len(kept))
     sorted_group = group_rank[group[kept]]
@@ -87,9 +85,9 @@ def arranged(
         {name: number for number, name in enumerate(groups)},
         tuple(topics_used),
         sorted_group,
-        topic_rank[place[kept]],
-        places.partition[place[kept]],
-        place[kept],
+        topic_rank[tp[kept]],
+        tps.partition[tp[kept]],
+        tp[kept],
         bucket[kept],
         row[kept],
         tuple(np.split(where, np.cumsum([len(each) for each in group_of])[:-1])),

@@ -1,4 +1,4 @@
-"""One cluster at one moment: arrays that nobody changes any more, and answers made from them when asked."""
+"""One cluster at one moment: immutable arrays, and the answers computed from them on request."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from warren.common.owner import Owner
     from warren.evaluator.groups import Groups
     from warren.evaluator.verdict import RuleSettings, Verdict
-    from warren.snapshot.structure import Places, Structure
+    from warren.snapshot.structure import Structure, TopicPartitions
 
     Ints = NDArray[np.int64]
 
 
 # by number
 _STATUSES: Final = tuple(Status)
-# places among the edges
+# indices in the edges
 _LAST_OFFSET: Final = 4
 _LAST_TIMESTAMP: Final = 5
 # owner and client id of a partition that no member has
@@ -84,7 +84,7 @@ class ClusterView:
     # the moment as of which everything is judged
     as_of_ms: int
     structure: Structure
-    places: Places
+    tps: TopicPartitions
     # per place; UNKNOWN where not known, `there` false where the topic partition is gone, `seen` false where the last
     # look did not bring its head
     head: Ints
@@ -97,8 +97,8 @@ class ClusterView:
     rules: RuleSettings
     # per row of the structure
     verdict: Verdict
-    # see `WindowArrays.edges`. In the readers' order: a page takes those of a group in one piece, where its windows lie
-    # scattered over all buckets
+    # see `WindowArrays.edges`. In the order of the view: those of a group are adjacent, while its windows are in all
+    # buckets
     edges: Ints
     # entries a window has
     entries: Ints
@@ -107,7 +107,7 @@ class ClusterView:
     partition_count: Ints
     # by bucket
     windows: Sequence[WindowArrays]
-    # group: who has which partition
+    # group: owners of its partitions
     owners: Mapping[str, Sequence[Owner]]
     # topic id: topic
     topic_names: Mapping[str, str]
@@ -140,7 +140,7 @@ class ClusterView:
         return list(self.structure.groups)
 
     def unseen(self) -> frozenset[str]:
-        rows = ~self.seen[self.structure.place]
+        rows = ~self.seen[self.structure.tp]
         return frozenset(self.structure.groups[at] for at in np.unique(self.structure.group[rows]).tolist())
 
     def group_table(self) -> GroupTable:
@@ -233,7 +233,7 @@ class ClusterView:
         """Topic: its partitions that the brokers have told of, and the place of each."""
         found: dict[str, dict[int, int]] = {}
         for at in np.flatnonzero(self.there).tolist():
-            found.setdefault(self.places.topic[at], {})[int(self.places.partition[at])] = at
+            found.setdefault(self.tps.topic[at], {})[int(self.tps.partition[at])] = at
         return found
 
     @cached_property
@@ -245,10 +245,10 @@ class ClusterView:
         # a number that is missing among the others is a partition of which nothing is known
         return {
             topic: [
-                (heads[at], tails[at]) if (at := places.get(number)) is not None else (None, None)
-                for number in range(max(places) + 1)
+                (heads[at], tails[at]) if (at := tps.get(number)) is not None else (None, None)
+                for number in range(max(tps) + 1)
             ]
-            for topic, places in self._topics.items()
+            for topic, tps in self._topics.items()
         }
 
     def _rows_by_topic(self, group: int) -> list[tuple[str, range]]:
@@ -277,7 +277,7 @@ class ClusterView:
         by_partition = self._by_partition(rows)
         heads = self._heads.get(topic, [])
         begin, end = rows.start, rows.stop
-        # as lists: this is asked for by the thousand, and an item of an array costs three times that of a list
+        # as lists: there are thousands of calls, and an item of an array costs three times that of a list
         status, lag, complete, edges = (
             each[begin:end].tolist()
             for each in (
@@ -316,7 +316,7 @@ class ClusterView:
         return found
 
     def _explained(self, one: PartitionStatus, row: int) -> PartitionStatus:
-        place, rules = self.structure.place[row], self.rules
+        tp, rules = self.structure.tp[row], self.rules
         window, at = self.windows[self.structure.bucket[row]], int(self.structure.row[row])
         filled = slice(window.offset.shape[1] - int(self.entries[row]), None)
         offsets, timestamps, lags, floors = (
@@ -334,8 +334,8 @@ class ClusterView:
                 minimum_complete=rules.minimum_complete,
                 current_lag=one.current_lag,
                 allowed_lag=int(rules.allowed_lag),
-                head=int(self.head[place]),
-                lowest_sample=int(self.lowest[place]),
+                head=int(self.head[tp]),
+                lowest_sample=int(self.lowest[tp]),
                 now_ms=whole_seconds(self.as_of_ms),
             )
         )

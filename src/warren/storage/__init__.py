@@ -1,1 +1,1 @@
-"""Sliding windows of commits: a pure core over arrays, and the Spark operator round it."""
+"""Sliding windows of commits: a pure core over arrays, and the Spark operator around it."""

@@ -31,60 +31,60 @@ Payload = Any
 # separates topic and partition in a lookup key; Kafka allows neither NUL in topics nor anything but digits after it
 _NUL: Final = "\0"
 
-# a commit's time may differ so much from our clock before one of the two counts as wrong
+# tolerated difference between a commit's time and our clock before one of the two counts as wrong
 _SKEW_MS: Final = 60_000
-# instead of the lists that it is missing from: a topic partition that no list ever had
+# value of `missing` for a topic partition that was never listed
 _NEVER_LISTED: Final = -1
-# of those that are missing, so many are asked for at once
-_ASKED: Final = 1_000
+# missing topic partitions that are checked at once
+_MAX_MISSING: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
-    """How windows are kept."""
+    """Settings of windows."""
 
     intervals: int
     min_distance_ms: int
     expire_ms: int
-    # how far apart the head samples are that tell whether a consumer was at the head a moment ago
+    # distance of the head samples that show whether a consumer was at the head recently
     refresh_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class HeadsSeen:
-    """Heads of a bucket's topic partitions as the brokers gave them in this trigger."""
+    """Heads of a bucket's topic partitions from the brokers in this trigger."""
 
     topic: Any  # pa.StringArray
     partition: Indices
     # "" where the brokers have none
     topic_id: Any  # pa.StringArray
-    # UNKNOWN: the topic partition is there, but nobody could say its head (or tail)
+    # UNKNOWN: the topic partition exists, but its head (or tail) is not known
     head: Ints
     tail: Ints
     # by the wall clock, the steady clock and the clock by which things expire: see `warren.clock.LookClock`
     at_ms: int
     steady_ms: int
     expiry_ms: int
-    # every topic partition of the bucket is listed. One that is missing may not exist, or be hidden from us for a while
+    # every topic partition of the bucket is listed. A missing one may not exist, or not be visible to us for a while
     complete: bool
-    # of those that we miss: what the brokers say does not exist, names and partitions
+    # of the missing ones: those that do not exist according to the brokers, names and partitions
     gone: tuple[Sequence[str], Sequence[int]]
 
     @classmethod
     def read(cls, payload: bytes) -> Self:
         batch = frames.unpack(payload)
-        said = frames.words(batch)
+        metadata = frames.metadata(batch)
         return cls(
             batch.column("topic"),
             frames.ints(batch, "partition").astype(np.int32),
             batch.column("topic_id"),
             frames.ints(batch, "head"),
             frames.ints(batch, "tail"),
-            int(said["at_ms"]),
-            int(said["steady_ms"]),
-            int(said["expiry_ms"]),
-            said["complete"] == "1",
-            _names_and_numbers(json.loads(said["gone"])),
+            int(metadata["at_ms"]),
+            int(metadata["steady_ms"]),
+            int(metadata["expiry_ms"]),
+            metadata["complete"] == "1",
+            _names_and_numbers(json.loads(metadata["gone"])),
         )
 
 
@@ -96,24 +96,24 @@ class CommitsSeen:
     topic: Any  # pa.StringArray
     partition: Indices
     offset: Ints
-    # of the slot: when the first of the commits that the reader merged into one was made
+    # of the slot: time of the first of the commits that the reader merged into one
     timestamp: Ints
-    # when the commit itself was made, whose offset it is: another time where the reader has merged several
+    # time of the commit whose offset it is: differs where the reader has merged several
     committed_at: Ints
     observed_at: Ints
     order: Ints
     deleted: Mask
-    # the consumer module that they came by
+    # the consumer module that read them
     consumer: str
-    # by our clock all of them were written after the one and before the other
+    # by our clock all of them were written between these two
     after_ms: int
     before_ms: int
 
     @classmethod
     def read(cls, payload: bytes) -> Self:
         batch = frames.unpack(payload)
-        said = frames.words(batch)
-        # dictionary-encoded on the way, since names repeat
+        metadata = frames.metadata(batch)
+        # dictionary-encoded, since names repeat
         group, topic = (batch.column(name).dictionary_decode() for name in ("group", "topic"))
         return cls(
             group,
@@ -125,17 +125,17 @@ class CommitsSeen:
             frames.ints(batch, "observed_at"),
             frames.ints(batch, "order"),
             batch.column("deleted").to_numpy(zero_copy_only=False),
-            said["consumer"],
-            int(said["after_ms"]),
-            int(said["before_ms"]),
+            metadata["consumer"],
+            int(metadata["after_ms"]),
+            int(metadata["before_ms"]),
         )
 
     def __len__(self) -> int:
         return len(self.order)
 
-    def outliving(self, graves: Graves) -> CommitsSeen:
-        """The commits that no deletion of their group follows."""
-        return self.take(self.order > graves.order_of(self.group))
+    def newer_than(self, tombstones: GroupTombstones) -> CommitsSeen:
+        """The commits that are newer than the last deletion of their group."""
+        return self.take(self.order > tombstones.order_of(self.group))
 
     def take(self, kept: Mask) -> CommitsSeen:
         return replace(
@@ -147,11 +147,11 @@ class CommitsSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Graves:
-    """Groups that were deleted, each as often as that happened."""
+class GroupTombstones:
+    """Deletions of groups; a group may have several."""
 
     group: Any  # pa.StringArray
-    # the deletion's place among the group's records
+    # order of the deletion
     order: Ints
 
     @classmethod
@@ -164,7 +164,7 @@ class Graves:
         encoded = self.group.dictionary_encode()
         last = np.full(len(encoded.dictionary) + 1, UNKNOWN, dtype=np.int64)
         np.maximum.at(last, np.asarray(encoded.indices), self.order)
-        # groups that are not among them point behind the last one, which is UNKNOWN
+        # other groups get the last index, which is UNKNOWN
         return last[_index_in(groups, encoded.dictionary)]
 
 
@@ -181,7 +181,7 @@ _COMMIT_ARRAYS: Final = (
 
 @dataclass(slots=True)
 class Bucket:
-    """Topic partitions, groups, and the windows of the one on the other. Owns its arrays and changes them in place."""
+    """Topic partitions, groups, and their windows. Owns its arrays and changes them in place."""
 
     settings: WindowSettings
     # topic partitions, in the order in which they came
@@ -190,16 +190,16 @@ class Bucket:
     topic_id: Any
     tail: Ints
     heads: Heads
-    # complete lists of topics in a row that it is missing from; 0: it was on the last one
+    # number of consecutive complete lists of topics without it; 0: it was on the last one
     missing: Ints
-    # its head was told in the look of this trigger; not saved
+    # its head was polled in this trigger; not saved
     seen: Mask
     # distinct group names, and names of consumer modules
     groups: Any
     consumers: Any
-    # per window: place of its group, of its topic partition, and of the consumer that brought its last commit
+    # per window: index of its group, of its topic partition (tp), and of the consumer that read its last commit
     group_of: Indices
-    place_of: Indices
+    tp_of: Indices
     consumer_of: Indices
     windows: Windows
     # rows that changed since the last report; None: rows were removed, so report all
@@ -232,66 +232,65 @@ class Bucket:
 
     @property
     def vacant(self) -> bool:
-        """Nothing is known of any topic partition."""
+        """There is no topic partition."""
         return not len(self.partition)
 
     @property
     def listed(self) -> Mask:
-        """Topic partitions that the brokers have told of; others wait for that, with the commits on them."""
+        """Topic partitions that the brokers have listed; others wait for that, with their commits."""
         return np.not_equal(self.missing, _NEVER_LISTED)
 
-    def missed(self) -> list[tuple[str, int]]:
-        """Topic partitions that complete lists of topics lack: are they gone, or may we not see them?"""
-        at = np.flatnonzero(self.missing != 0)[:_ASKED]
+    def missing_from_lists(self) -> list[tuple[str, int]]:
+        """Topic partitions that complete lists of topics lack: they may be deleted, or not visible to us."""
+        at = np.flatnonzero(self.missing != 0)[:_MAX_MISSING]
         return list(zip(self.topic.take(pa.array(at)).to_pylist(), self.partition[at].tolist(), strict=True))
 
-    def see_heads(self, seen: HeadsSeen) -> None:
-        """Take a look in; topic partitions that are gone, or were made again, take their windows along."""
+    def apply_heads(self, seen: HeadsSeen) -> None:
+        """Apply polled heads; windows of deleted and recreated topic partitions are dropped."""
         self._drop_gone(seen)
-        place = self._places(seen.topic, seen.partition)
+        tp = self._tp_index(seen.topic, seen.partition)
         if seen.complete:
             there = np.zeros(len(self.partition), dtype=np.bool_)
-            there[place[place != UNKNOWN]] = True
+            there[tp[tp != UNKNOWN]] = True
             self.missing = np.where(there | ~self.listed, self.missing, self.missing + 1)
-        self._start_afresh(seen, place)
-        self._add_places(seen.topic, seen.partition, seen.topic_id, place == UNKNOWN)
-        place = self._places(seen.topic, seen.partition)
-        self.missing[place] = 0
-        self.tail[place] = np.where(seen.tail == UNKNOWN, self.tail[place], seen.tail)
+        self._drop_recreated(seen, tp)
+        self._add_tps(seen.topic, seen.partition, seen.topic_id, tp == UNKNOWN)
+        tp = self._tp_index(seen.topic, seen.partition)
+        self.missing[tp] = 0
+        self.tail[tp] = np.where(seen.tail == UNKNOWN, self.tail[tp], seen.tail)
         known = seen.head != UNKNOWN
         self.seen = np.zeros(len(self.partition), dtype=np.bool_)
-        self.seen[place[known]] = True
-        first = place[known & (self.heads.look_at_ms[place, -1] == EMPTY)]
+        self.seen[tp[known]] = True
+        first = tp[known & (self.heads.look_at_ms[tp, -1] == EMPTY)]
         heads.look_into(
             self.heads,
-            place[known].astype(np.int64),
+            tp[known].astype(np.int64),
             seen.head[known],
             at_ms=seen.at_ms,
             steady_ms=seen.steady_ms,
             refresh_ms=self.settings.refresh_ms,
         )
         if len(first):
-            self._give_lags(first)
-        self._doubt_lags(seen.at_ms)
+            self._fill_lags(first)
+        self._invalidate_lags(seen.at_ms)
 
     def _drop_gone(self, seen: HeadsSeen) -> None:
-        """Drop what the brokers, asked for it, say does not exist.
+        """Drop topic partitions that do not exist according to the brokers.
 
-        Lists alone are not enough: rights that are taken away for a minute, or a broker that has just started, make
-        lists that are too short.
+        Lists alone are not enough: with revoked ACLs, or from a broker that has just started, they are too short.
         """
         names, numbers = seen.gone
         if not names:
             return
-        place = self._places(pa.array(names, pa.string()), np.array(numbers, dtype=np.int32))
+        tp = self._tp_index(pa.array(names, pa.string()), np.array(numbers, dtype=np.int32))
         gone = np.zeros(len(self.partition), dtype=np.bool_)
-        gone[place[place != UNKNOWN]] = True
+        gone[tp[tp != UNKNOWN]] = True
         gone &= self.missing != 0
         if gone.any():
-            self._drop_places(~gone)
+            self._drop_tps(~gone)
 
     def drop_unwatched(self, watched: Watched) -> None:
-        """Drop the windows of groups that the lists do not let through any more, and of consumers that are no more."""
+        """Drop the windows of groups that the lists exclude, and of consumers that are not configured any more."""
         consumers = self.consumers.to_pylist()
         names = self.groups.to_pylist()
         pairs, of_window = np.unique(
@@ -307,41 +306,41 @@ class Bucket:
         )
         self._keep(kept[of_window])
 
-    def forget(self, requests: Sequence[Request]) -> None:
-        """Drop the windows that somebody wants gone."""
+    def apply_requests(self, requests: Sequence[Request]) -> None:
+        """Drop the windows that the API's delete requests name."""
         keep = np.ones(self.windows.rows, dtype=np.bool_)
         for request in requests:
             group = _index_in(pa.array([request.group]), self.groups)[0]
             of_group = self.group_of == group
             if request.topic is not None:
-                of_group &= _equal(self.topic, request.topic)[self.place_of]
+                of_group &= _equal(self.topic, request.topic)[self.tp_of]
             keep &= ~of_group
         self._keep(keep)
 
-    def bury(self, graves: Graves) -> None:
-        """Groups were deleted: their commits before that are gone, later ones stay."""
-        order = graves.order_of(self.groups)[self.group_of]
+    def apply_tombstones(self, tombstones: GroupTombstones) -> None:
+        """Drop commits that are older than the deletion of their group."""
+        order = tombstones.order_of(self.groups)[self.group_of]
         rows = np.flatnonzero(order != UNKNOWN)
-        self._touch(windows.forget_into(self.windows, rows, order[rows]))
+        self._touch(windows.delete_before(self.windows, rows, order[rows]))
 
-    def see_commits(self, seen: CommitsSeen, expiry_ms: int, every_topic_known: bool) -> None:
-        """Place commits; those that are too old, or of topic partitions that do not exist, are dropped."""
+    def apply_commits(self, seen: CommitsSeen, expiry_ms: int, every_topic_known: bool) -> None:
+        """Place commits into windows; expired ones, and those of topic partitions that do not exist, are dropped."""
         seen = seen.take(seen.deleted | (seen.timestamp >= expiry_ms - self.settings.expire_ms))
-        place = self._places(seen.topic, seen.partition)
-        if (place == UNKNOWN).any():
+        tp = self._tp_index(seen.topic, seen.partition)
+        if (tp == UNKNOWN).any():
             if every_topic_known:
-                seen, place = seen.take(place != UNKNOWN), place[place != UNKNOWN]
+                seen, tp = seen.take(tp != UNKNOWN), tp[tp != UNKNOWN]
             else:
                 # no head yet: the windows wait for it
-                self._add_places(seen.topic, seen.partition, None, place == UNKNOWN)
-                place = self._places(seen.topic, seen.partition)
+                self._add_tps(seen.topic, seen.partition, None, tp == UNKNOWN)
+                tp = self._tp_index(seen.topic, seen.partition)
         if not len(seen):
             return
-        consumer = self._consumer(seen.consumer)
-        row = self._rows(seen.group, place, ~seen.deleted)
-        buried = seen.deleted & (row != UNKNOWN)
+        consumer = self._consumer_index(seen.consumer)
+        row = self._rows(seen.group, tp, ~seen.deleted)
+        deleted_rows = seen.deleted & (row != UNKNOWN)
         live = ~seen.deleted
-        floor, lag = self._lags(place[live].astype(np.int64), seen.take(live))
+        floor, lag = self._lags(tp[live].astype(np.int64), seen.take(live))
         commits = Commits(
             row[live],
             seen.offset[live],
@@ -351,65 +350,65 @@ class Bucket:
             floor,
             seen.order[live],
         )
-        if buried.any():
-            graves = row[buried], seen.order[buried]
-            self._touch(windows.forget_into(self.windows, *graves))
-            commits = windows.survivors(commits, *graves)
-        self._forget_time_ahead(commits, seen.before_ms)
+        if deleted_rows.any():
+            tombstones = row[deleted_rows], seen.order[deleted_rows]
+            self._touch(windows.delete_before(self.windows, *tombstones))
+            commits = windows.newer_than(commits, *tombstones)
+        self._drop_future_entries(commits, seen.before_ms)
         changed = windows.place_into(self.windows, commits, self.settings.min_distance_ms)
         self.consumer_of[changed] = consumer
         self._touch(changed)
 
-    def _lags(self, place: Ints, seen: CommitsSeen) -> tuple[Ints, Ints]:
-        """How far each commit was behind: at least, and by our best estimate, UNKNOWN where a clock is wrong."""
-        # a span that ends before it begins: our clock was set back in it
+    def _lags(self, tp: Ints, seen: CommitsSeen) -> tuple[Ints, Ints]:
+        """Floor and lag of each commit; the lag is UNKNOWN where a clock is wrong."""
+        # a span that ends before it begins: our clock was set back
         set_back = seen.after_ms > seen.before_ms
         span = 0 if set_back else seen.after_ms, seen.before_ms
-        before = heads.head_before(self.heads, place, heads.certain(seen.committed_at, *span))
+        before = heads.head_before(self.heads, tp, heads.certain(seen.committed_at, *span))
         moment = heads.bracket(seen.committed_at, *span)
-        lag = heads.lag_at(heads.head_at(self.heads, place, moment), seen.offset)
-        # of what was read late nobody knows when it came, so it is taken at its word
+        lag = heads.lag_at(heads.head_at(self.heads, tp, moment), seen.offset)
+        # the arrival of commits that were read late is not known, so their own time is used
         wrong = (np.abs(seen.committed_at - moment) > _SKEW_MS) & (seen.after_ms > 0)
-        # the look of this trigger failed: the last one says nothing of a commit that came after it
-        unseen = moment > self.heads.look_at_ms[place, -1]
+        # the poll of this trigger failed: the last head is older than the commit
+        unseen = moment > self.heads.look_at_ms[tp, -1]
         return heads.lag_at(before, seen.offset), np.where(wrong | set_back | unseen, UNKNOWN, lag)
 
-    def _doubt_lags(self, at_ms: int) -> None:
-        """Entries that were observed at a time that has not come: our clock was ahead, and their lags are not known."""
+    def _invalidate_lags(self, at_ms: int) -> None:
+        """Entries observed in the future: our clock was ahead, and their lags are not known."""
         rows = np.flatnonzero(self.windows.observed_at[:, -1] > at_ms + _SKEW_MS)
         if len(rows):
             ahead = self.windows.observed_at[rows] > at_ms + _SKEW_MS
             self.windows.lag[rows] = np.where(ahead, UNKNOWN, self.windows.lag[rows])
             self._touch(rows)
 
-    def _forget_time_ahead(self, commits: Commits, before_ms: int) -> None:
-        """A broker whose clock was ahead and is right again: its entries are of a time that has not come.
+    def _drop_future_entries(self, commits: Commits, before_ms: int) -> None:
+        """Drop entries from a broker whose clock was ahead and is right again: they are in the future.
 
-        They would hold their windows until it comes: later commits would all join the last of them. Both clocks must
-        say so: the commits step back, and what they step back from is ahead of our own clock.
+        Until that time later commits would all be merged into the last of them. Both clocks must agree: the commits
+        step back, and the newer time is ahead of our own clock.
         """
         last = self.windows.timestamp[commits.row, -1]
         ahead = (last > before_ms + _SKEW_MS) & (commits.timestamp < last - _SKEW_MS)
         if ahead.any():
             rows = np.unique(commits.row[ahead])
             limit = np.full(len(rows), before_ms + _SKEW_MS)
-            self._touch(windows.forget_after(self.windows, rows, limit))
+            self._touch(windows.delete_after(self.windows, rows, limit))
 
     def expire(self, expiry_ms: int) -> None:
         """Drop windows without a commit, or without one for too long."""
         self._keep(~windows.expired(self.windows, expiry_ms, self.settings.expire_ms))
 
-    def _places(self, topic: Any, partition: Indices) -> Indices:
-        """Where topic partitions stand in the bucket, UNKNOWN where they do not."""
-        return _index_in(_place_key(topic, partition), _place_key(self.topic, self.partition))
+    def _tp_index(self, topic: Any, partition: Indices) -> Indices:
+        """Index of topic partitions in the bucket, UNKNOWN where they are not in it."""
+        return _index_in(_tp_key(topic, partition), _tp_key(self.topic, self.partition))
 
-    def _add_places(self, topic: Any, partition: Indices, topic_id: Any, new: Mask) -> None:
+    def _add_tps(self, topic: Any, partition: Indices, topic_id: Any, new: Mask) -> None:
         if not new.any():
             return
         names, numbers = topic.filter(pa.array(new)), partition[new]
-        first = np.unique(
-            np.asarray(_place_key(names, numbers).dictionary_encode().indices), return_index=True
-        )[1]
+        first = np.unique(np.asarray(_tp_key(names, numbers).dictionary_encode().indices), return_index=True)[
+            1
+        ]
         first.sort()
         index = pa.array(first)
         ids = pa.array([""] * len(first)) if topic_id is None else topic_id.filter(pa.array(new)).take(index)
@@ -422,17 +421,17 @@ class Bucket:
         self.missing = np.concatenate([self.missing, never])
         self.seen = np.concatenate([self.seen, np.zeros(len(first), dtype=np.bool_)])
 
-    def _start_afresh(self, seen: HeadsSeen, place: Indices) -> None:
-        """A topic that was deleted and made again has another id: what is known belongs to the old one."""
-        known = np.flatnonzero(place != UNKNOWN)
-        then = self.topic_id.take(pa.array(place[known]))
+    def _drop_recreated(self, seen: HeadsSeen, tp: Indices) -> None:
+        """A topic that was deleted and created again has another id: its windows and heads belong to the old one."""
+        known = np.flatnonzero(tp != UNKNOWN)
+        then = self.topic_id.take(pa.array(tp[known]))
         now = seen.topic_id.take(pa.array(known))
-        # an id that was not to be had says nothing
+        # a missing id proves nothing
         named = pc.and_(pc.not_equal(now, ""), pc.not_equal(then, ""))
         other = np.asarray(pc.and_(named, pc.not_equal(now, then)))
         if other.any():
-            again = place[known][other]
-            self._keep(~np.isin(self.place_of, again))
+            again = tp[known][other]
+            self._keep(~np.isin(self.tp_of, again))
             for array in self.heads.arrays():
                 array[again] = EMPTY
             self.tail[again] = UNKNOWN
@@ -440,38 +439,38 @@ class Bucket:
         if len(renamed):
             ids = self.topic_id.to_pylist()
             for index in renamed.tolist():
-                ids[int(place[known[index]])] = now[index].as_py()
+                ids[int(tp[known[index]])] = now[index].as_py()
             self.topic_id = pa.array(ids, pa.string())
 
-    def _drop_places(self, there: Mask) -> None:
-        self._keep(there[self.place_of])
-        # the windows that stay point elsewhere from here on
+    def _drop_tps(self, there: Mask) -> None:
+        self._keep(there[self.tp_of])
+        # the indices of the remaining windows change
         self.touched = None
         moved = np.cumsum(there, dtype=np.int32) - 1
-        self.place_of = moved[self.place_of].astype(np.int32)
+        self.tp_of = moved[self.tp_of].astype(np.int32)
         self.topic, self.topic_id = (names.filter(pa.array(there)) for names in (self.topic, self.topic_id))
         self.partition, self.tail = self.partition[there], self.tail[there]
         self.heads = self.heads.take(np.flatnonzero(there))
         self.missing, self.seen = self.missing[there], self.seen[there]
 
-    def _give_lags(self, place: Indices) -> None:
-        """Windows that waited for a first head get their lags."""
-        rows = np.flatnonzero(np.isin(self.place_of, place))
+    def _fill_lags(self, tp: Indices) -> None:
+        """Set the lags of windows that waited for a first head."""
+        rows = np.flatnonzero(np.isin(self.tp_of, tp))
         waiting = (self.windows.lag[rows] == UNKNOWN) & (self.windows.order[rows] != EMPTY)
         rows = rows[waiting.any(axis=1)]
         if not len(rows):
             return
-        head = self.heads.newest_offset[self.place_of[rows]][:, None]
+        head = self.heads.newest_offset[self.tp_of[rows]][:, None]
         waiting = waiting[waiting.any(axis=1)]
         lag = heads.lag_at(head, self.windows.offset[rows])
         for held in (self.windows.lag, self.windows.floor):
             held[rows] = np.where(waiting, lag, held[rows])
         self._touch(rows)
 
-    def _rows(self, group: Any, place: Indices, opens: Mask) -> Ints:
-        """The window of each commit; commits that open one get a new row, others UNKNOWN."""
-        wanted = self._numbers(group).astype(np.int64) << 32 | place
-        held = self.group_of.astype(np.int64) << 32 | self.place_of
+    def _rows(self, group: Any, tp: Indices, opens: Mask) -> Ints:
+        """The window of each commit; UNKNOWN where there is none and `opens` is False."""
+        wanted = self._group_index(group).astype(np.int64) << 32 | tp
+        held = self.group_of.astype(np.int64) << 32 | self.tp_of
         row = _find(held, wanted)
         new = np.unique(wanted[(row == UNKNOWN) & opens])
         if len(new):
@@ -479,16 +478,16 @@ class Bucket:
             row = _find(np.concatenate([held, new]), wanted)
         return row
 
-    def _consumer(self, name: str) -> int:
-        """The place of a consumer module; a new one gets one."""
+    def _consumer_index(self, name: str) -> int:
+        """Index of a consumer module; a new one is added."""
         found = _index_in(pa.array([name]), self.consumers)[0]
         if found == UNKNOWN:
             self.consumers = _joined(self.consumers, pa.array([name]))
             return len(self.consumers) - 1
         return int(found)
 
-    def _numbers(self, group: Any) -> Indices:
-        """The place of each group; new ones get one."""
+    def _group_index(self, group: Any) -> Indices:
+        """Index of each group; new ones are added."""
         encoded = group.dictionary_encode()
         known = _index_in(encoded.dictionary, self.groups)
         if (known == UNKNOWN).any():
@@ -497,9 +496,9 @@ class Bucket:
         numbers: Indices = known[np.asarray(encoded.indices)]
         return numbers
 
-    def _add_windows(self, group: Indices, place: Indices) -> None:
+    def _add_windows(self, group: Indices, tp: Indices) -> None:
         self.group_of = np.concatenate([self.group_of, group])
-        self.place_of = np.concatenate([self.place_of, place])
+        self.tp_of = np.concatenate([self.tp_of, tp])
         self.consumer_of = np.concatenate([self.consumer_of, np.zeros(len(group), dtype=np.int32)])
         self.windows = Windows.concat([self.windows, Windows.empty(len(group), self.settings.intervals)])
 
@@ -511,30 +510,30 @@ class Bucket:
         """Drop the other windows, and groups that have none left."""
         if keep.all():
             return
-        used, places = np.unique(self.group_of[keep], return_inverse=True)
-        self.group_of = places.astype(np.int32)
+        used, tps = np.unique(self.group_of[keep], return_inverse=True)
+        self.group_of = tps.astype(np.int32)
         self.groups = self.groups.take(pa.array(used))
-        self.place_of, self.consumer_of = self.place_of[keep], self.consumer_of[keep]
+        self.tp_of, self.consumer_of = self.tp_of[keep], self.consumer_of[keep]
         self.windows = self.windows.take(keep)
         self.touched = None
 
 
-def _names_and_numbers(places: Sequence[tuple[str, int]]) -> tuple[Sequence[str], Sequence[int]]:
-    return [name for name, _ in places], [number for _, number in places]
+def _names_and_numbers(tps: Sequence[tuple[str, int]]) -> tuple[Sequence[str], Sequence[int]]:
+    return [name for name, _ in tps], [number for _, number in tps]
 
 
-def _place_key(topic: Any, partition: Indices) -> Any:
+def _tp_key(topic: Any, partition: Indices) -> Any:
     return pc.binary_join_element_wise(topic, pa.array(partition).cast(pa.string()), _NUL)
 
 
 def _index_in(values: Any, among: Any) -> Indices:
-    """Where each value stands among others, UNKNOWN where it does not."""
+    """Index of each value in `among`, UNKNOWN where it is not in it."""
     found = pc.fill_null(pc.index_in(values, value_set=among), UNKNOWN)
     return np.asarray(found, dtype=np.int32)
 
 
 def _find(held: Ints, wanted: Ints) -> Ints:
-    """The place of each wanted number in an unsorted array without repetition, UNKNOWN where it is not in it."""
+    """Index of each wanted number in an unsorted array of distinct numbers, UNKNOWN where it is not in it."""
     if not len(held):
         return np.full(len(wanted), UNKNOWN, dtype=np.int64)
     order = np.argsort(held, kind="stable")
@@ -558,7 +557,7 @@ _HEADS: Final = ("look_offset", "look_at_ms", "sample_offset", "sample_at_ms")
 
 def save(bucket: Bucket) -> tuple[bytes, pa.RecordBatch]:
     """The whole bucket: topic partitions, and windows, which are large, as they are."""
-    places = {
+    tps = {
         "topic": bucket.topic,
         "partition": bucket.partition,
         "topic_id": bucket.topic_id,
@@ -568,14 +567,14 @@ def save(bucket: Bucket) -> tuple[bytes, pa.RecordBatch]:
     rows = {
         "group": pa.DictionaryArray.from_arrays(pa.array(bucket.group_of), bucket.groups),
         "consumer": pa.DictionaryArray.from_arrays(pa.array(bucket.consumer_of), bucket.consumers),
-        "place": bucket.place_of,
+        "place": bucket.tp_of,
     } | {name: _lists(getattr(bucket.windows, name)) for name in FIELDS}
     intervals = {"intervals": str(bucket.settings.intervals)}
-    return frames.pack(places, intervals), pa.record_batch(rows)
+    return frames.pack(tps, intervals), pa.record_batch(rows)
 
 
-def load(settings: WindowSettings, places: Payload, rows: Payload) -> Bucket:
-    """The bucket that was saved; windows of another length are cut or widened to the length wanted now."""
+def load(settings: WindowSettings, tps: Payload, rows: Payload) -> Bucket:
+    """The bucket that was saved; windows of another length are cut or padded to the configured length."""
     held = frames.unpack(rows)
     group, consumer = held.column("group"), held.column("consumer")
     bucket = replace(
@@ -584,21 +583,21 @@ def load(settings: WindowSettings, places: Payload, rows: Payload) -> Bucket:
         consumers=consumer.dictionary,
         group_of=np.asarray(group.indices),
         consumer_of=np.array(consumer.indices),
-        place_of=np.asarray(held.column("place")),
+        tp_of=np.asarray(held.column("place")),
         windows=Windows(*(_table(held, name, settings.intervals) for name in FIELDS)),
     )
-    _load_places(bucket, places)
-    return settled(bucket)
+    _load_tps(bucket, tps)
+    return without_changes(bucket)
 
 
-def settled(bucket: Bucket) -> Bucket:
-    """The bucket with everything told: what changes from here on is news."""
+def without_changes(bucket: Bucket) -> Bucket:
+    """The bucket with its list of changes cleared."""
     bucket.touched, bucket.reported = [], bucket.windows.rows
     return bucket
 
 
-def _load_places(bucket: Bucket, places: Payload) -> None:
-    held, intervals = frames.unpack(places), bucket.settings.intervals
+def _load_tps(bucket: Bucket, tps: Payload) -> None:
+    held, intervals = frames.unpack(tps), bucket.settings.intervals
     bucket.topic, bucket.topic_id = held.column("topic"), held.column("topic_id")
     bucket.partition = frames.ints(held, "partition").astype(np.int32)
     bucket.tail = frames.ints(held, "tail").copy()
@@ -637,37 +636,39 @@ def changes(bucket: Bucket, *, full: bool) -> bytes | None:
         if not len(rows):
             return None
     changed = bucket.windows.take(rows)
-    place = bucket.place_of[rows]
+    tp = bucket.tp_of[rows]
     new = rows >= known
     names = pa.DictionaryArray.from_arrays(pa.array(bucket.group_of[rows], mask=~new), bucket.groups)
     columns = {
         "row": rows.astype(np.int32),
         "group": _compact(names),
-        "topic": bucket.topic.take(pa.array(place, mask=~new)).dictionary_encode(),
+        "topic": bucket.topic.take(pa.array(tp, mask=~new)).dictionary_encode(),
         "consumer": _compact(
             pa.DictionaryArray.from_arrays(pa.array(bucket.consumer_of[rows]), bucket.consumers)
         ),
-        "partition": bucket.partition[place],
-        "place": place,
+        "partition": bucket.partition[tp],
+        "place": tp,
     } | {name: _lists(getattr(changed, name)) for name in FIELDS}
-    said = {"known": str(known), "rows": str(bucket.windows.rows)}
-    return frames.pack(columns, said, small=True)
+    metadata = {"known": str(known), "rows": str(bucket.windows.rows)}
+    return frames.pack(columns, metadata, compress=True)
 
 
-def redo(bucket: Bucket, places: bytes, changed: bytes) -> None:
-    """Make the changes of a trigger again, in a bucket as it was before it."""
-    _load_places(bucket, places)
+def replay(bucket: Bucket, tps: bytes, changed: bytes) -> None:
+    """Apply the recorded changes of a trigger to the bucket from before it."""
+    _load_tps(bucket, tps)
     if not changed:
         return
     batch = frames.unpack(changed)
-    known, size = (int(frames.words(batch)[word]) for word in ("known", "rows"))
+    known, size = (int(frames.metadata(batch)[word]) for word in ("known", "rows"))
     rows = frames.ints(batch, "row").astype(np.int64)
     if size > known:
         fresh = batch.take(pa.array(np.flatnonzero(rows >= known)))
-        group = bucket._numbers(fresh.column("group").dictionary_decode())
+        group = bucket._group_index(fresh.column("group").dictionary_decode())
         bucket._add_windows(group, np.asarray(fresh.column("place"), dtype=np.int32))
     consumer = batch.column("consumer")
-    numbers = np.array([bucket._consumer(name) for name in consumer.dictionary.to_pylist()], dtype=np.int32)
+    numbers = np.array(
+        [bucket._consumer_index(name) for name in consumer.dictionary.to_pylist()], dtype=np.int32
+    )
     bucket.consumer_of[rows] = numbers[np.asarray(consumer.indices)]
     for name in FIELDS:
         getattr(bucket.windows, name)[rows] = _table(batch, name, bucket.settings.intervals)

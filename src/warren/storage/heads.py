@@ -1,4 +1,4 @@
-"""Heads of topic partitions as we saw them over time: one row per topic partition, no Spark, no clock."""
+"""Heads of topic partitions over time: one row per topic partition, no Spark, no clock."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from warren.common.sentinels import EMPTY, UNKNOWN
 from warren.storage.windows import Ints
 
-# looks that are kept. A commit that a trigger reads was written between the moment when the trigger before asked for
-# the ends of the offsets topic and the moment when this one did; heads are asked for after the ends. So a commit lies
-# between the look before the last one and the look of its own trigger
+# polls ("looks") that are kept. A commit that a trigger reads was written between the requests for end offsets of the
+# previous trigger and of this one; heads are requested after the end offsets. So a commit lies between the poll before
+# the last one and the poll of its own trigger
 LOOKS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """The head of each topic partition at the last looks, and spaced samples of it, oldest first and right-aligned."""
+    """The head of each topic partition at the last polls, and spaced samples of it, oldest first and right-aligned."""
 
     # shaped (topic partitions, LOOKS), by our clock; EMPTY slots lead
     look_offset: Ints
@@ -30,7 +30,7 @@ class Heads:
 
     @classmethod
     def empty(cls, rows: int, intervals: int) -> Self:
-        """Topic partitions that were never looked at."""
+        """Topic partitions that were never polled."""
         widths = (LOOKS, LOOKS, intervals, intervals)
         return cls(*(np.full((rows, width), EMPTY, dtype=np.int64) for width in widths))
 
@@ -50,7 +50,7 @@ class Heads:
 
     @property
     def newest_offset(self) -> Ints:
-        """The head at the last look, UNKNOWN before the first."""
+        """The head at the last poll, UNKNOWN before the first."""
         return self.look_offset[:, -1]
 
     def take(self, rows: Ints | slice) -> Self:
@@ -62,11 +62,11 @@ class Heads:
 
 
 def look_into(heads: Heads, rows: Ints, offset: Ints, *, at_ms: int, steady_ms: int, refresh_ms: int) -> None:
-    """These rows, each at most once, were seen at `offset`: change the heads' own (writable) arrays.
+    """Add polled heads of these distinct rows to the (writable) arrays.
 
-    A look is a sample too when none was taken yet in its stretch of `refresh_ms`, counted by the steady clock.
+    A poll is also a sample when there is none yet in its interval of `refresh_ms`, by the steady clock.
     """
-    # our clock may have been set back: looks of before stay before
+    # our clock may have been set back: earlier polls stay earlier
     heads.look_at_ms[rows] = np.minimum(heads.look_at_ms[rows], at_ms)
     _push(heads.look_offset, rows, offset)
     _push(heads.look_at_ms, rows, np.full(len(rows), at_ms))
@@ -84,7 +84,7 @@ def _push(table: Ints, rows: Ints, values: Ints) -> None:
 def lowest(heads: Heads, refresh_ms: int) -> Ints:
     """The lowest sample of each row, UNKNOWN where there is none.
 
-    Looks can be further apart than samples should be: samples that are too old do not count.
+    Polls can be further apart than samples should be: samples that are too old do not count.
     """
     stretch = heads.sample_at_ms // refresh_ms
     fresh = (heads.sample_at_ms != EMPTY) & (stretch > stretch[:, -1:] - heads.intervals)
@@ -94,20 +94,20 @@ def lowest(heads: Heads, refresh_ms: int) -> Ints:
 
 
 def head_before(heads: Heads, rows: Ints, at_ms: Ints) -> Ints:
-    """The head of each row's topic partition at the last look not after a moment: so many messages were there then.
+    """The head of each row's topic partition at the last poll not after a moment: a lower bound.
 
-    Before the first look it is the first, and UNKNOWN where there is none.
+    Before the first poll it is the first, and UNKNOWN where there is none.
     """
     looks, left, right, _ = _looks_round(heads, rows, at_ms)
-    # a head can fall with an unclean election: what was lost is not there
+    # a head can decrease with an unclean leader election
     lower: Ints = np.minimum(looks[left, rows], looks[right, rows])
     return lower
 
 
 def head_at(heads: Heads, rows: Ints, at_ms: Ints) -> Ints:
-    """The head of each row's topic partition at a moment: on the line between the looks before and after it.
+    """The head of each row's topic partition at a moment: interpolated between the polls before and after it.
 
-    Before the first look it is the first, after the last the last, and UNKNOWN where there is none.
+    Before the first poll it is the first, after the last the last, and UNKNOWN where there is none.
     """
     looks, left, right, way = _looks_round(heads, rows, at_ms)
     start, end = looks[left, rows], looks[right, rows]
@@ -116,8 +116,8 @@ def head_at(heads: Heads, rows: Ints, at_ms: Ints) -> Ints:
 
 
 def _looks_round(heads: Heads, rows: Ints, at_ms: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """The heads shaped (LOOKS, topic partitions), for each moment the looks before and after it, and how far it is
-    on the way from the one to the other."""
+    """The heads shaped (LOOKS, topic partitions), for each moment the polls before and after it, and its fraction
+    of the time between them."""
     looks, moments = heads.look_offset.T, heads.look_at_ms.T
     # one column at a time: the moments can be many more than the topic partitions
     left = np.full(len(rows), -1)
@@ -140,10 +140,10 @@ def lag_at(head: Ints, offset: Ints) -> Ints:
 
 
 def bracket(timestamp: Ints, after_ms: Ints | int, before_ms: Ints | int) -> Ints:
-    """Commit times by the broker's clock, moved into the span of our own clock in which they must have come.
+    """Commit times by the broker's clock, clamped to the span of our own clock in which they were written.
 
-    A commit that was read in this trigger and not in the last came between the two: that bounds what a wrong
-    clock can do to the head at the commit.
+    A commit that was read in this trigger and not in the last was written between the two: that bounds the effect of
+    a wrong clock on the head at the commit.
     """
     return np.minimum(np.maximum(timestamp, after_ms), before_ms)
 

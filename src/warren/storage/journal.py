@@ -45,26 +45,26 @@ class Journal:
         if kept is not None:
             return core.load(settings, *kept)
         bucket = core.load(settings, *self.load_parts())
-        for places, changes in self._entries.get() if self._count else ():
-            core.redo(bucket, bytes(places), bytes(changes))
-        return core.settled(bucket)
+        for tps, changes in self._entries.get() if self._count else ():
+            core.replay(bucket, bytes(tps), bytes(changes))
+        return core.without_changes(bucket)
 
     def store(self, number: int, bucket: Bucket) -> bytes | None:
         """Write down what changed; returns it, for the readers. None: no window did."""
-        places, rows = core.save(bucket)
+        tps, rows = core.save(bucket)
         changes = core.changes(bucket, full=False)
         turn = _ENTRIES + number % _TURNS
         if not self._token or bucket.touched is None or self._count >= turn:
-            self._base.update((places, frames.pack_batch(rows, small=True)))
+            self._base.update((tps, frames.pack_batch(rows, compress=True)))
             if self._count:
                 self._entries.clear()
             self._count = 0
         else:
-            self._entries.appendValue((places, changes or b""))
+            self._entries.appendValue((tps, changes or b""))
             self._count += 1
         token = uuid.uuid4().hex
         self._head.update((STATE_VERSION, token, self._count))
-        self._scratch.keep(number, token, places, rows)
+        self._scratch.keep(number, token, tps, rows)
         return changes
 
     def load_parts(self) -> tuple[bytes, bytes]:

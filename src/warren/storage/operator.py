@@ -1,4 +1,4 @@
-"""The stateful operator: a thin shell that keeps buckets in Spark's state store; the pure core changes them."""
+"""The stateful operator: a thin layer that keeps buckets in Spark's state store; the pure core changes them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from warren.common import frames
 from warren.common.group_filter import Watched
 from warren.common.group_records import GroupRecord
 from warren.common.request import Request
-from warren.memory import give_back
+from warren.memory import release_memory
 from warren.storage import bucket as core
 from warren.storage import heads
-from warren.storage.bucket import Bucket, CommitsSeen, Graves, HeadsSeen, WindowSettings
+from warren.storage.bucket import Bucket, CommitsSeen, GroupTombstones, HeadsSeen, WindowSettings
 from warren.storage.journal import Journal
-from warren.storage.owners import OwnerBook
+from warren.storage.owners import GroupOwnership
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 # the frames of one bucket in one trigger: kind: payloads
 Frames = dict[str, list[bytes]]
 
-# frames that the readers get as they are, of the one bucket that they come to
+# frames that are passed to the driver unchanged
 _PASSED_ON: Final = (frames.LOOK, frames.SKIPPED)
 
 
 class WindowOperator(StatefulProcessor):
-    """Called by Spark once per bucket in every trigger: each look at the heads goes to every bucket."""
+    """Called by Spark once per bucket in every trigger: polled heads go to every bucket."""
 
     def __init__(self, settings: WindowSettings, watched: Watched, scratch: str) -> None:
         """`scratch` names this machine's copies of the buckets; no other operator may have the same."""
@@ -46,27 +46,29 @@ class WindowOperator(StatefulProcessor):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803 (Spark's names)
         (number,) = key
-        news: Frames = defaultdict(list)
+        incoming: Frames = defaultdict(list)
         for row in rows:
-            news[row.kind].append(row.payload)
-        changes = self._owners(news) if number >= frames.WINDOW_BUCKETS else self._windows(number, news)
-        passed = ((kind, payload) for kind in _PASSED_ON for payload in news[kind])
+            incoming[row.kind].append(row.payload)
+        changes = (
+            self._owners(incoming) if number >= frames.WINDOW_BUCKETS else self._windows(number, incoming)
+        )
+        passed = ((kind, payload) for kind in _PASSED_ON for payload in incoming[kind])
         for kind, payload in (*passed, *changes):
             yield Row(bucket=number, kind=kind, payload=payload)
 
     def close(self) -> None:
         """Called after a task's last bucket."""
-        give_back()
+        release_memory()
 
-    def _windows(self, number: int, news: Frames) -> Iterator[tuple[str, bytes]]:
-        full = _is_full(news)
+    def _windows(self, number: int, incoming: Frames) -> Iterator[tuple[str, bytes]]:
+        full = _is_full(incoming)
         bucket = self._journal.load(number, self._settings)
         was_vacant = bucket.vacant
         if full:
             bucket.drop_unwatched(self._watched)
-        follow(bucket, news)
+        apply_frames(bucket, incoming)
         if was_vacant and bucket.vacant:
-            # a small cluster leaves most buckets so
+            # most buckets of a small cluster are empty
             return
         changes = self._journal.store(number, bucket)
         yield frames.SAMPLES, _samples(bucket)
@@ -75,68 +77,70 @@ class WindowOperator(StatefulProcessor):
         if changes is not None:
             yield frames.WINDOWS, changes
 
-    def _owners(self, news: Frames) -> Iterator[tuple[str, bytes]]:
-        full = _is_full(news)
-        if not full and not news[frames.GROUPS] and not news[frames.REQUESTS]:
+    def _owners(self, incoming: Frames) -> Iterator[tuple[str, bytes]]:
+        full = _is_full(incoming)
+        if not full and not incoming[frames.GROUPS] and not incoming[frames.REQUESTS]:
             return
-        book = OwnerBook.load(self._journal.load_parts()[0]) if self._journal.exists() else OwnerBook()
+        ownership = (
+            GroupOwnership.load(self._journal.load_parts()[0]) if self._journal.exists() else GroupOwnership()
+        )
         seen: set[str] = set()
-        now_ms = max((int(each["expiry_ms"]) for each in _metadata(news)), default=0)
-        for payload in news[frames.GROUPS]:
-            seen |= book.see(msgspec.msgpack.decode(payload, type=list[GroupRecord]), now_ms)
-        seen |= book.forget(each.group for each in _requests(news) if each.topic is None)
+        now_ms = max((int(each["expiry_ms"]) for each in _metadata(incoming)), default=0)
+        for payload in incoming[frames.GROUPS]:
+            seen |= ownership.see(msgspec.msgpack.decode(payload, type=list[GroupRecord]), now_ms)
+        seen |= ownership.forget(each.group for each in _requests(incoming) if each.topic is None)
         if full:
-            seen |= book.forget(_unwatched(book.groups, self._watched))
+            seen |= ownership.forget(_unwatched(ownership.groups, self._watched))
         if seen:
-            self._journal.store_parts(book.save())
+            self._journal.store_parts(ownership.save())
         if seen or full:
-            yield frames.OWNERS, book.report(book.groups.keys() | seen if full else seen)
+            yield frames.OWNERS, ownership.report(ownership.groups.keys() | seen if full else seen)
 
 
-def follow(bucket: Bucket, news: Frames) -> None:
+def apply_frames(bucket: Bucket, incoming: Frames) -> None:
     """Everything that one trigger does to a bucket, in its order: heads, deletions, commits, expiry."""
-    seen = [HeadsSeen.read(payload) for payload in news[frames.HEADS]]
-    arrivals = [CommitsSeen.read(payload) for payload in news[frames.COMMITS]]
+    seen = [HeadsSeen.read(payload) for payload in incoming[frames.HEADS]]
+    arrivals = [CommitsSeen.read(payload) for payload in incoming[frames.COMMITS]]
     for each in seen:
-        bucket.see_heads(each)
+        bucket.apply_heads(each)
     expiry_ms = max((each.expiry_ms for each in seen), default=0)
-    requests = _requests(news)
+    requests = _requests(incoming)
     if requests:
         bucket.forget(requests)
-    graves = [Graves.read(payload) for payload in news[frames.TOMBSTONES]]
-    for grave in graves:
-        bucket.bury(grave)
-        arrivals = [arrival.outliving(grave) for arrival in arrivals]
+    tombstones = [GroupTombstones.read(payload) for payload in incoming[frames.TOMBSTONES]]
+    for tombstone in tombstones:
+        bucket.apply_tombstones(tombstone)
+        arrivals = [arrival.newer_than(tombstone) for arrival in arrivals]
     complete = any(each.complete for each in seen)
     for arrival in arrivals:
-        bucket.see_commits(arrival, expiry_ms, complete)
+        bucket.apply_commits(arrival, expiry_ms, complete)
     bucket.expire(expiry_ms)
 
 
-def _metadata(news: Frames) -> list[dict[str, str]]:
-    return [frames.words(frames.unpack(each)) for each in news[frames.HEADS]]
+def _metadata(incoming: Frames) -> list[dict[str, str]]:
+    return [frames.metadata(frames.unpack(each)) for each in incoming[frames.HEADS]]
 
 
-def _is_full(news: Frames) -> bool:
-    """Whether the readers know nothing yet, as after a start: they are told everything."""
-    return any(each["full"] == "1" for each in _metadata(news))
+def _is_full(incoming: Frames) -> bool:
+    """Whether everything is reported, as after a start, when the driver has no windows yet."""
+    return any(each["full"] == "1" for each in _metadata(incoming))
 
 
 def _unwatched(groups: Iterable[str], watched: Watched) -> list[str]:
-    """Groups that no consumer watches."""
+    """Groups that no consumer monitors."""
     return [group for group in groups if not any(each.accepts(group) for each in watched.values())]
 
 
-def _requests(news: Frames) -> list[Request]:
+def _requests(incoming: Frames) -> list[Request]:
     return [
         request
-        for payload in news[frames.REQUESTS]
+        for payload in incoming[frames.REQUESTS]
         for request in msgspec.json.decode(payload, type=list[Request])
     ]
 
 
 def _samples(bucket: Bucket) -> bytes:
-    """For the readers: every topic partition, its head, tail and the lowest of the samples of its head."""
+    """For the driver: every topic partition, its head, tail and the lowest of the samples of its head."""
     return frames.pack(
         {
             "topic": bucket.topic,
@@ -148,5 +152,5 @@ def _samples(bucket: Bucket) -> bytes:
             "head": bucket.heads.newest_offset,
             "tail": bucket.tail,
         },
-        {"missing": json.dumps(bucket.missed())},
+        {"missing": json.dumps(bucket.missing_from_lists())},
     )

@@ -1,4 +1,4 @@
-"""Who holds which partition of a group, from the group's own records: pure, for all groups of one bucket."""
+"""Owners of partitions, from the group records: pure, for all groups of one bucket."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from warren.common.group_records import (
 )
 from warren.common.owner import Owner
 
-# who is gone is remembered by its order while older records may still come in: of so many at most, and for a day
+# orders of deleted groups and members are kept, since older records may still come: this many at most, for a day
 _REMEMBERED: Final = 10_000
 _REMEMBERED_MS: Final = 86_400_000
 
 
 class Member(msgspec.Struct, array_like=True):
-    """What is known of a member so far; the newer protocol tells it in two records."""
+    """A member as far as it is known; with the newer protocol it comes in two records."""
 
     client_id: str = ""
     client_host: str = ""
@@ -33,17 +33,17 @@ class Member(msgspec.Struct, array_like=True):
 
 
 class GroupOwners(msgspec.Struct, array_like=True):
-    """One group's members, and the order of the newest record of each thing that records speak of."""
+    """One group's members, and the order of the newest record of each kind."""
 
     # member id: member
     members: dict[str, Member] = {}
-    # "group", "member ID" or "holds ID": order
+    # "group", "member ID", "holds ID", or "over" (records of members up to this order are obsolete): order
     newest: dict[str, int] = {}
     # when the last record came
     seen_ms: int = 0
 
     def owners(self) -> list[Owner]:
-        """The partitions that somebody has."""
+        """The owned partitions."""
         return [
             Owner(topic, partition, member.client_host, member.client_id)
             for member in self.members.values()
@@ -52,7 +52,7 @@ class GroupOwners(msgspec.Struct, array_like=True):
         ]
 
 
-class OwnerBook:
+class GroupOwnership:
     """The owners of every group of a bucket."""
 
     def __init__(self, groups: dict[str, GroupOwners] | None = None) -> None:
@@ -60,7 +60,7 @@ class OwnerBook:
         self.groups = groups or {}
 
     def see(self, records: Iterable[GroupRecord], now_ms: int) -> set[str]:
-        """Take records in; returns the groups of which they spoke."""
+        """Apply records; returns their groups."""
         seen = set()
         for record in records:
             group = self.groups.setdefault(record.group, GroupOwners())
@@ -75,7 +75,7 @@ class OwnerBook:
         return seen
 
     def _forget_idle(self, now_ms: int) -> None:
-        """Groups without members are remembered for their orders, the latest of them, and no more than so many."""
+        """Groups without members are kept for their orders; the oldest, and those beyond the limit, are dropped."""
         idle = []
         for name, group in list(self.groups.items()):
             if not group.members and group.seen_ms < now_ms - _REMEMBERED_MS:
@@ -88,19 +88,19 @@ class OwnerBook:
                 del self.groups[name]
 
     def forget(self, groups: Iterable[str]) -> set[str]:
-        """Somebody wants these groups gone."""
+        """Drop these groups; returns those that were there."""
         return {group for group in groups if self.groups.pop(group, None) is not None}
 
     def save(self) -> bytes:
-        """The book as bytes."""
+        """The owners as bytes."""
         return msgspec.msgpack.encode(self.groups)
 
     @classmethod
-    def load(cls, payload: bytes) -> OwnerBook:
+    def load(cls, payload: bytes) -> GroupOwnership:
         return cls(msgspec.msgpack.decode(payload, type=dict[str, GroupOwners]))
 
     def report(self, groups: Iterable[str]) -> bytes:
-        """For the readers: group: its owners; empty for a group that has none any more."""
+        """For the driver: group: its owners; empty for a group that has none any more."""
         found = {name: self.groups[name].owners() if name in self.groups else [] for name in groups}
         return msgspec.msgpack.encode(found)
 
@@ -116,11 +116,11 @@ def _subject(record: GroupRecord) -> str:
 
 
 def _is_news(group: GroupOwners, record: GroupRecord) -> bool:
-    """Records can come out of order when history is read after the present: the higher order is right."""
+    """Records can come out of order when history is read after the present: the higher order wins."""
     subject = _subject(record)
     if record.order <= group.newest.get(subject, -1):
         return False
-    # what a member had before its group was deleted or rebalanced anew is over
+    # records of members from before the group was deleted or rebalanced are obsolete
     if subject != "group" and record.order <= group.newest.get("over", -1):
         return False
     group.newest[subject] = record.order

@@ -1,7 +1,7 @@
-"""Buckets as they were after the last trigger, in files of this machine, so that they need not come from Spark's state.
+"""Buckets after the last trigger, in files on this machine, so that they need not be read from Spark's state.
 
-Only a shortcut: the state has all of it. A file begins with the token that its writer put into the state, so a file
-of a trigger that failed, or of another machine, is never taken for the truth.
+Only a cache: the state has all of it. A file begins with the token that its writer stored in the state, so a file
+of a failed trigger, or of another machine, is never used.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ def directory() -> Path:
 
 
 class Scratch:
-    """The files of one operator, one for each bucket: a trigger that fails leaves no more than the others do."""
+    """The files of one operator, one for each bucket."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def keep(self, number: int, token: str, places: bytes, rows: pa.RecordBatch) -> None:
-        """Write a bucket over what was there of it."""
+    def keep(self, number: int, token: str, tps: bytes, rows: pa.RecordBatch) -> None:
+        """Write a bucket, replacing its file."""
         path = self._path(number)
         draft = path.with_suffix(".draft")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with pa.OSFile(str(draft), "wb") as file:
-                file.write(token.encode() + len(places).to_bytes(8, "little") + places)
-                # straight from the arrays into the file: they are the most of a trigger's memory
+                file.write(token.encode() + len(tps).to_bytes(8, "little") + tps)
+                # written directly from the arrays: they are most of a trigger's memory
                 with pa.ipc.new_stream(file, rows.schema) as stream:
                     stream.write_batch(rows)
             draft.rename(path)
         except OSError:
-            # a full disk makes the next trigger slower, nothing else
+            # a full disk only makes the next trigger slower
             with contextlib.suppress(OSError):
                 draft.unlink()
 

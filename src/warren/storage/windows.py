@@ -20,7 +20,7 @@ Mask = npt.NDArray[np.bool_]
 
 # what a window and a commit have in common
 FIELDS: Final = ("offset", "timestamp", "observed_at", "lag", "floor", "order")
-# what a commit that takes over the slot of the entry before it brings along; the timestamp stays
+# the fields that a commit which replaces the previous entry overwrites; the timestamp stays
 _JOINED: Final = tuple(field for field in FIELDS if field != "timestamp")
 
 
@@ -31,11 +31,11 @@ class Windows:
     offset: Ints
     timestamp: Ints
     observed_at: Ints
-    # behind the head at the commit, as far as that can be told from the looks before and after it
+    # behind the head at the commit, interpolated between the polls before and after it
     lag: Ints
-    # behind the head of the last look before the commit: so many messages were certainly there and not committed
+    # behind the head of the last poll before the commit: a lower bound
     floor: Ints
-    # the commit's place among all commits of its group: the record's offset in the offsets topic
+    # the record's offset in the offsets topic, plus a shift (see `consumer/plan.py`)
     order: Ints
 
     @classmethod
@@ -75,7 +75,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Commits:
-    """Commits on their way into windows, in any order: `row` says which window, the rest what it gets."""
+    """Commits to be placed into windows, in any order: `row` is the window."""
 
     row: Ints
     offset: Ints
@@ -111,14 +111,14 @@ class _Runs:
         first = np.flatnonzero(begins)
         return cls(array[first], first, np.diff(first, append=len(array)))
 
-    def places_from_end(self) -> Ints:
+    def index_from_end(self) -> Ints:
         """For each item of the array how many of its run come after it."""
         ends = np.repeat(self.first + self.count, self.count)
         return np.asarray(ends - np.arange(len(ends)) - 1)
 
 
 def place(windows: Windows, commits: Commits, min_distance_ms: int) -> tuple[Windows, Mask]:
-    """The windows with the commits in their places, and which of the windows changed."""
+    """The windows with the commits placed, and which of the windows changed."""
     placed = windows.copy()
     changed = np.zeros(windows.rows, dtype=np.bool_)
     changed[place_into(placed, commits, min_distance_ms)] = True
@@ -131,8 +131,8 @@ def place_into(windows: Windows, commits: Commits, min_distance_ms: int) -> Ints
     The outcome is that of placing one commit after the other, by ascending order:
     - a commit whose order the window already has is the same commit, and dropped;
     - one that is older than the oldest entry of a full window is dropped;
-    - one that is nearer than `min_distance_ms` to the entry before it, or earlier (a clock was set back),
-      takes over that entry's slot but keeps its timestamp;
+    - one that is closer than `min_distance_ms` to the previous entry, or earlier (a clock was set back),
+      replaces that entry but keeps its timestamp;
     - any other gets a slot of its own, by order, and a full window loses its oldest entry.
     """
     if not len(commits):
@@ -153,24 +153,24 @@ def place_into(windows: Windows, commits: Commits, min_distance_ms: int) -> Ints
     return changed
 
 
-def forget_into(windows: Windows, row: Ints, order: Ints) -> Ints:
+def delete_before(windows: Windows, row: Ints, order: Ints) -> Ints:
     """Empty the slots of entries older than their window's tombstone; returns the rows that changed.
 
-    Forget before placing the commits of the same batch, and place only the `survivors`: else a commit could
-    take over the slot of an entry that the tombstone between them has ended.
+    Call this before placing the commits of the same batch, and place only those that are `newer_than` the tombstone:
+    else a commit could replace an entry from before the tombstone.
     """
     rows, tombstone = _newest(row, order)
-    # entries are sorted by order, so the buried ones lead and the rest stays right-aligned
+    # entries are sorted by order, so the deleted ones are first and the rest stays right-aligned
     held = windows.order[rows]
-    buried = (held < tombstone[:, None]) & (held != EMPTY)
-    hit = buried.any(axis=1)
+    deleted = (held < tombstone[:, None]) & (held != EMPTY)
+    hit = deleted.any(axis=1)
     changed: Ints = rows[hit]
     for array in windows.arrays():
-        array[changed] = np.where(buried[hit], EMPTY, array[changed])
+        array[changed] = np.where(deleted[hit], EMPTY, array[changed])
     return changed
 
 
-def forget_after(windows: Windows, rows: Ints, limit_ms: Ints) -> Ints:
+def delete_after(windows: Windows, rows: Ints, limit_ms: Ints) -> Ints:
     """Drop the entries of these rows, each named once, with a time after its limit; returns the rows that changed."""
     after = windows.timestamp[rows] > limit_ms[:, None]
     hit = after.any(axis=1)
@@ -184,8 +184,8 @@ def forget_after(windows: Windows, rows: Ints, limit_ms: Ints) -> Ints:
     return changed
 
 
-def survivors(commits: Commits, row: Ints, order: Ints) -> Commits:
-    """The commits that none of these tombstones (a window and an order each) follows."""
+def newer_than(commits: Commits, row: Ints, order: Ints) -> Commits:
+    """The commits that are not older than the newest tombstone (a window and an order each) of their window."""
     if not len(row) or not len(commits):
         return commits
     rows, tombstone = _newest(row, order)
@@ -228,7 +228,7 @@ def _newest(row: Ints, order: Ints) -> tuple[Ints, Ints]:
 def _append(windows: Windows, commits: Commits, runs: _Runs, min_distance_ms: int) -> None:
     """Add commits, sorted, all of them newer than what their windows hold."""
     opens = _opens(windows, commits.timestamp, runs, min_distance_ms)
-    # a stretch is what shares one slot: it has the timestamp of its first commit and all else of its last
+    # a stretch shares one slot: it has the timestamp of its first commit and the other fields of its last
     begins = opens.copy()
     begins[runs.first] = True
     first = np.flatnonzero(begins)
@@ -243,11 +243,11 @@ def _append(windows: Windows, commits: Commits, runs: _Runs, min_distance_ms: in
 
 
 def _push(windows: Windows, commits: Commits, first: Ints, last: Ints) -> None:
-    """Give each stretch of commits, sorted, a slot of its own behind what the windows hold."""
+    """Append a slot for each stretch of commits, sorted."""
     intervals = windows.intervals
     runs = _Runs.of(commits.row[first])
-    from_end = runs.places_from_end()
-    # more than a window can hold: the oldest are never seen
+    from_end = runs.index_from_end()
+    # more than a window can hold: the oldest are dropped
     kept = from_end < intervals
     first, last, column = first[kept], last[kept], intervals - 1 - from_end[kept]
     row = commits.row[first]
@@ -263,18 +263,18 @@ def _push(windows: Windows, commits: Commits, first: Ints, last: Ints) -> None:
 
 
 def _opens(windows: Windows, timestamp: Ints, runs: _Runs, min_distance_ms: int) -> Mask:
-    """Which of the commits get a slot of their own, rather than that of the entry before them."""
+    """Which of the commits get a slot of their own, rather than the slot of the previous entry."""
     previous = np.empty_like(timestamp)
     previous[1:] = timestamp[:-1]
     newest = windows.timestamp[runs.value, -1]
-    # the first commit of an empty window has nothing before it: let that be just far enough away
+    # the first commit of an empty window has no previous entry: use one that is just far enough away
     alone = windows.order[runs.value, -1] == EMPTY
     previous[runs.first] = np.where(alone, timestamp[runs.first] - min_distance_ms, newest)
     opens: Mask = timestamp - previous >= min_distance_ms
     if opens.all():
         return opens
-    # a slot keeps its first timestamp, so a commit's fate depends on that of the one before it: walk through
-    # the windows that have near commits in step, one commit of each at a time
+    # a slot keeps its first timestamp, so each commit depends on the previous one: iterate over the windows with close
+    # commits in step, one commit of each at a time
     walked = np.logical_or.reduceat(~opens, runs.first)
     first, count = runs.first[walked], runs.count[walked]
     anchor = previous[first]
@@ -315,9 +315,9 @@ def _merged(windows: Windows, commits: Commits, rows: Ints) -> Commits:
 
 
 def _refill(windows: Windows, entries: Commits) -> None:
-    """Fill the windows of these entries, sorted, anew with the newest of them."""
+    """Fill the windows of these entries, sorted, with the newest of them."""
     runs = _Runs.of(entries.row)
-    from_end = runs.places_from_end()
+    from_end = runs.index_from_end()
     kept = from_end < windows.intervals
     row, column = entries.row[kept], windows.intervals - 1 - from_end[kept]
     for array, values in zip(windows.arrays(), entries.arrays(), strict=True):
@@ -334,12 +334,12 @@ def _insert_in_step(windows: Windows, commits: Commits, min_distance_ms: int) ->
         order = windows.order[commit.row]
         # the last slot with a lower order: empty ones count, so only a full window of newer entries has none
         slot = np.count_nonzero(order < commit.order[:, None], axis=1) - 1
-        welcome = (slot >= 0) & (order != commit.order[:, None]).all(axis=1)
-        commit, slot = commit.take(welcome), slot[welcome]
+        accepted = (slot >= 0) & (order != commit.order[:, None]).all(axis=1)
+        commit, slot = commit.take(accepted), slot[accepted]
         row = commit.row
         timestamp = windows.timestamp[row, slot]
         joins = (windows.order[row, slot] != EMPTY) & (commit.timestamp - timestamp < min_distance_ms)
-        # what is older moves one slot to the left, unless the commit takes over its neighbour's slot
+        # older entries move one slot to the left, unless the commit replaces its neighbour
         source = columns + ((columns < slot[:, None]) & ~joins[:, None])
         for array, values in zip(windows.arrays(), commit.arrays(), strict=True):
             array[row] = np.take_along_axis(array[row], source, axis=1)

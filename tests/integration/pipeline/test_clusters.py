@@ -22,7 +22,7 @@ from tests.integration.pipeline.hands import (
 )
 from tests.processes import eventually
 
-from warren.cluster.framing import SURVEY_TIMEOUT_S
+from warren.cluster.head_frames import SURVEY_TIMEOUT_S
 from warren.config.kinds import Secret
 from warren.config.sections import ClientProfile, KafkaConsumer, Sasl, Tls
 from warren.demo.broker import Broker
@@ -108,15 +108,15 @@ def test_each_of_the_good_ones_is_followed(scene: Scene) -> None:
 def test_what_is_wrong_is_said_of_the_one_that_it_is_wrong_with(scene: Scene) -> None:
     engine = scene.engine
 
-    def says(cluster: str, words: str) -> bool:
-        return words in engine.progress(cluster).error
+    def says(cluster: str, metadata: str) -> bool:
+        return metadata in engine.progress(cluster).error
 
-    for cluster, words in (
+    for cluster, metadata in (
         ("down", "does not answer"),
         ("silent", "does not answer"),
         ("intruder", "does not answer"),
     ):
-        assert eventually(partial(says, cluster, words), 90), (cluster, engine.progress(cluster))
+        assert eventually(partial(says, cluster, metadata), 90), (cluster, engine.progress(cluster))
         assert "s3cret" not in engine.progress(cluster).error
         assert engine.snapshot(cluster) is None
         assert not engine.progress(cluster).caught_up

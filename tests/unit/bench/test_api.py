@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from warren.bench.api import classified
-from warren.bench.asking import Load, scraped
 from warren.bench.line import BenchError
+from warren.bench.load_client import Load, scraped
 
 
 class Case(NamedTuple):

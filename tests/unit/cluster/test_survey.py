@@ -31,7 +31,7 @@ class Table:
     down: bool = False
     # topics that are there, and that we may not see
     hidden: set[str] = field(default_factory=set)
-    asked: list[str] = field(default_factory=list)
+    read: list[str] = field(default_factory=list)
 
     def clock(self) -> float:
         return self.now_s
@@ -51,17 +51,17 @@ class Table:
             self._answer("unknown", limit)
         return {topic for topic in topics if topic not in self.topics and topic not in self.hidden}
 
-    def offsets(self, asked: Any, spec: Any, limit: Limit) -> Offsets:
+    def offsets(self, read: Any, spec: Any, limit: Limit) -> Offsets:
         self._answer("tails" if spec is EARLIEST else "heads", limit)
         if spec is EARLIEST:
-            return {place: self.tails.get(place, 0) for place in asked}
+            return {tp: self.tails.get(tp, 0) for tp in read}
         heads = {
             (topic, number): head for topic, each in self.topics.items() for number, head in enumerate(each)
         }
-        return {place: head for place in asked if (head := heads.get(place)) is not None}
+        return {tp: head for tp in read if (head := heads.get(tp)) is not None}
 
     def _answer(self, what: str, limit: Limit) -> None:
-        self.asked.append(what)
+        self.read.append(what)
         allowed = limit.left()
         self.now_s += min(self.takes_s, allowed)
         if self.down or self.takes_s > allowed:
@@ -112,8 +112,8 @@ def test_an_empty_list_of_topics_was_taken_for_the_truth() -> None:
 
 def test_a_topic_that_is_hidden_is_not_gone_and_one_that_is_unknown_is() -> None:
     table = Table({"a": [1], "b": [2]}, hidden={"b"})
-    asked = (("a", 0), ("a", 9), ("b", 0), ("c", 0), ("c", 1))
-    survey = surveyor(table).survey(0, asked)
+    read = (("a", 0), ("a", 9), ("b", 0), ("c", 0), ("c", 1))
+    survey = surveyor(table).survey(0, read)
     assert (survey.complete, survey.error) == (True, "")
     assert survey.gone == (("a", 9), ("c", 0), ("c", 1))
     assert survey.hidden == ("b",)
@@ -190,9 +190,9 @@ def test_a_partition_without_leader_is_there_without_head_and_is_not_listed_for_
     mine.survey(0)
     table.topics["a"][1] = None
     assert looked(mine.survey(1)) == {("a", 0): 10, ("a", 1): UNKNOWN}
-    table.asked.clear()
+    table.read.clear()
     survey = mine.survey(2)
-    assert table.asked == ["heads", "tails"]
+    assert table.read == ["heads", "tails"]
     assert (looked(survey), survey.error) == ({("a", 0): 10, ("a", 1): UNKNOWN}, "")
 
 

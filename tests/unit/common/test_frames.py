@@ -81,5 +81,5 @@ def test_what_is_packed_comes_out_again(rows: list[tuple[int, str]], said: dict[
     }
     batch = frames.unpack(frames.pack(columns, said))
     assert batch.to_pydict() == {"number": [number for number, _ in rows], "name": [name for _, name in rows]}
-    assert frames.words(batch) == said
+    assert frames.metadata(batch) == said
     assert frames.ints(batch, "number").tolist() == [number for number, _ in rows]

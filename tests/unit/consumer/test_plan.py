@@ -14,7 +14,7 @@ from warren.consumer.plan import (
     Position,
     Range,
     advance,
-    dealt,
+    assigned,
     first_position,
     has_read,
     ranges,
@@ -107,7 +107,7 @@ class TestAdvance:
 
     def test_a_bad_moment_keeps_the_position_and_says_why(self) -> None:
         start = Position((1,), (0,), live=True)
-        end = start.without_news("no answer")
+        end = start.without_answer("no answer")
         assert ranges(start, end) == []
         assert (end.next, end.live, end.error) == ((1,), False, "no answer")
         assert advance(end, ends(2), limit=10).error == ""
@@ -147,10 +147,12 @@ def test_every_record_is_read_once(history: tuple[list[LogEnds], int]) -> None:
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(1, 1000)), max_size=60), st.integers(1, 8))
 def test_hands_share_the_work(sizes: list[tuple[int, int]], tasks: int) -> None:
     found = [Range(partition, 0, size, 0) for partition, size in sizes]
-    hands = dealt(found, tasks)
-    assert sorted((each for hand in hands for each in hand), key=repr) == sorted(found, key=repr)
-    loads = sorted(sum(each.end for each in hand) for hand in hands)
-    if len(hands) == tasks and loads:
+    read_tasks = assigned(found, tasks)
+    assert sorted((each for read_task in read_tasks for each in read_task), key=repr) == sorted(
+        found, key=repr
+    )
+    loads = sorted(sum(each.end for each in read_task) for read_task in read_tasks)
+    if len(read_tasks) == tasks and loads:
         assert loads[-1] - loads[0] <= max(size for _, size in sizes)
 
 
@@ -247,7 +249,7 @@ class TestTheMomentUpToWhichEverythingIsRead:
 
     def test_it_stays_while_brokers_or_a_leader_are_silent(self) -> None:
         start = advance(Position((3, 5), (0, 0)), ends(3, 5, at=1_000), limit=100)
-        silent = start.without_news("no answer")
+        silent = start.without_answer("no answer")
         assert (silent.as_of_ms, silent.silent) == (990, True)
         partly = advance(silent, ends(None, 5, at=2_000), limit=100)
         assert (partly.as_of_ms, partly.silent) == (990, False)
@@ -267,7 +269,7 @@ class TestTheMomentUpToWhichEverythingIsRead:
         assert (end.as_of_ms, end.live, end.error) == (990, False, NOT_THERE)
 
     def test_what_is_read_next_was_written_after_it(self) -> None:
-        start = advance(Position((0,), (0,)), ends(3, at=1_000), limit=100).without_news("no answer")
+        start = advance(Position((0,), (0,)), ends(3, at=1_000), limit=100).without_answer("no answer")
         assert start.as_of_ms == 990
 
 

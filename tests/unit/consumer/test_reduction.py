@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.integration.pipeline.hands import commit, group_tombstone
+from tests.integration.pipeline.read_tasks import commit, group_tombstone
 from tests.unit.pipeline_double import NOW, Pipeline, look, records
 
 from warren.common.sentinels import EMPTY

@@ -46,7 +46,7 @@ def test_once_past_it_there_is_no_way_back_until_it_has_ended() -> None:
     assert Position.from_offset(more.to_offset()) == more
     ended = advance(more, look(14, 14, 4_000), limit=100)
     assert ranges(more, ended) == [Range(1, 12, 14, 0)]
-    silent = more.without_news("no answer")
+    silent = more.without_answer("no answer")
     assert ranges(silent, advance(silent, look(14, 14, 4_000), limit=100)) == [Range(1, 12, 14, 0)]
 
 

@@ -200,8 +200,8 @@ def test_topics_that_were_deleted_while_everything_was_down_stayed_listed() -> N
     now = NOW + 2 * STEP
     for _ in range(2):
         # the planner hands on what the readers miss, and the brokers answer
-        asked = tuple(pipeline.model.missing)
-        view = pipeline.trigger(look({("a", 0): 20}, now, gone=asked), now_ms=now)
+        read = tuple(pipeline.model.missing)
+        view = pipeline.trigger(look({("a", 0): 20}, now, gone=read), now_ms=now)
     assert (view.topics(), view.topic("b"), view.groups()) == (["a"], None, [])
     # made again with fewer partitions
     view = pipeline.trigger(look({("a", 0): 20, ("b", 0): 1}, now + STEP), now_ms=now + STEP)

@@ -75,9 +75,9 @@ def tasks(reader: ClusterReader, start: Mapping[str, Any], end: Mapping[str, Any
 def read(found: Sequence[Task]) -> dict[str, list[tuple[int, int, int]]]:
     """Consumer: partition, begin and end of what is read."""
     ranges: dict[str, list[tuple[int, int, int]]] = {}
-    for hand in (hand for task in found for hand in task.hands):
-        ranges.setdefault(hand.consumer, []).extend(
-            (each.partition, each.begin, each.end) for each in hand.ranges
+    for read_task in (read_task for task in found for read_task in task.read_tasks):
+        ranges.setdefault(read_task.consumer, []).extend(
+            (each.partition, each.begin, each.end) for each in read_task.ranges
         )
     return ranges
 
@@ -91,7 +91,7 @@ def test_few_records_are_read_by_the_task_that_looks(topics: Topics, tmp_path: P
     assert read([only]) == {"a": [(0, 0, 10)], "b": [(0, 0, 5)]}
     topics.ends["a"] = [source.ONE_TASK_RECORDS + 20, 30]
     first, *others = tasks(mine, end, mine.latestOffset(end, None))
-    assert (first.look is not None, first.hands) == (True, ())
+    assert (first.look is not None, first.read_tasks) == (True, ())
     assert {other.look for other in others} == {None}
     assert read(others) == {"a": [(0, 10, source.ONE_TASK_RECORDS + 20), (1, 0, 30)]}
 
@@ -194,7 +194,11 @@ def test_commits_of_the_present_were_written_after_those_of_before_and_history_a
     topics.ends["b"] = [8]
     end = mine.latestOffset(start, None)
     (task,) = tasks(mine, start, end)
-    moments = {(each.begin, each.end): hand.after_ms for hand in task.hands for each in hand.ranges}
+    moments = {
+        (each.begin, each.end): read_task.after_ms
+        for read_task in task.read_tasks
+        for each in read_task.ranges
+    }
     assert moments == {(5, 8): start["consumers"]["b"]["as_of"], (0, 5): 0}
 
 

@@ -191,7 +191,7 @@ def test_deleted_things_go(pipeline: Pipeline) -> None:
 def test_groups_whose_heads_the_last_look_did_not_bring_are_named(pipeline: Pipeline) -> None:
     assert pipeline.trigger(look(HEADS, NOW + 1)).unseen() == frozenset()
     assert pipeline.trigger(look(HEADS | {("clicks", 0): -1}, NOW + 2)).unseen() == {"fast"}
-    without = {place: head for place, head in HEADS.items() if place[0] != "orders"}
+    without = {tp: head for tp, head in HEADS.items() if tp[0] != "orders"}
     assert pipeline.trigger(look(without, NOW + 3)).unseen() == {"slow"}
 
 

@@ -16,7 +16,7 @@ from warren.common.group_records import (
 )
 from warren.common.owner import Owner, read_report
 from warren.kafka.groups import CLASSIC, CONSUMER
-from warren.storage.owners import OwnerBook
+from warren.storage.owners import GroupOwnership
 
 NOW = 1_700_000_000_000
 ALICE = ClassicMember("m-1", "client-1", "/10.0.0.1", {"orders": (0, 1)})
@@ -28,10 +28,10 @@ def classic(order: int, *members: ClassicMember) -> ClassicGroup:
 
 
 def owners(*records: GroupRecord, group: str = "g") -> set[tuple[str, int, str, str]]:
-    book = OwnerBook()
+    book = GroupOwnership()
     # one batch each: what is in between must not matter
     for record in records:
-        book = OwnerBook.load(_again(book, record))
+        book = GroupOwnership.load(_again(book, record))
     held = book.groups.get(group)
     return (
         {(each.topic, each.partition, each.owner, each.client_id) for each in held.owners()}
@@ -40,7 +40,7 @@ def owners(*records: GroupRecord, group: str = "g") -> set[tuple[str, int, str, 
     )
 
 
-def _again(book: OwnerBook, record: GroupRecord) -> bytes:
+def _again(book: GroupOwnership, record: GroupRecord) -> bytes:
     book.see([record], NOW)
     return book.save()
 
@@ -112,7 +112,7 @@ def test_owners(records: list[GroupRecord], expected: set[tuple[str, int, str, s
 
 
 def test_a_report_names_groups_that_own_nothing_any_more() -> None:
-    book = OwnerBook()
+    book = GroupOwnership()
     seen = book.see([classic(1, ALICE), ClassicGroup("h", 2, "consumer", (BOB,))], NOW)
     assert seen == {"g", "h"}
     assert book.forget(["g", "nobody"]) == {"g"}
@@ -123,7 +123,7 @@ def test_a_report_names_groups_that_own_nothing_any_more() -> None:
 
 
 def test_what_is_remembered_of_members_that_left_is_bounded() -> None:
-    book = OwnerBook()
+    book = GroupOwnership()
     for number in range(25_000):
         book.see([MemberDeleted("g", number, f"m-{number}")], NOW)
     assert len(book.groups["g"].newest) <= 10_000
@@ -131,7 +131,7 @@ def test_what_is_remembered_of_members_that_left_is_bounded() -> None:
 
 
 def test_what_is_remembered_of_groups_that_were_deleted_is_bounded() -> None:
-    book = OwnerBook()
+    book = GroupOwnership()
     book.see([classic(5, ALICE)], NOW)
     book.see([GroupDeleted(f"console-{number}", number, CLASSIC) for number in range(25_000)], NOW)
     assert len(book.groups) <= 10_001

@@ -12,12 +12,12 @@ from warren.storage.windows import (
     FIELDS,
     Commits,
     Windows,
+    delete_after,
+    delete_before,
     expired,
-    forget_after,
-    forget_into,
+    newer_than,
     place,
     place_into,
-    survivors,
 )
 
 # offset, timestamp, observed at, lag, floor, order
@@ -232,7 +232,7 @@ def test_forget(case: Burial) -> None:
     windows = Windows.concat([window(before, 5), window(before, 5)])
     tombstones = np.array(case.tombstones, dtype=np.int64)
 
-    changed = forget_into(windows, np.ones_like(tombstones), tombstones)
+    changed = delete_before(windows, np.ones_like(tombstones), tombstones)
 
     assert entries(windows, 1) == case.after
     assert entries(windows, 0) == before
@@ -243,7 +243,7 @@ def test_entries_after_a_limit_are_forgotten_and_the_rest_stays_right_aligned() 
     windows = Windows.concat([window([at(1), at(2), at(4)], 5) for _ in range(3)])
     limits = windows.timestamp[:2, -1] - np.array([1, 0])
 
-    changed = forget_after(windows, np.array([0, 1]), limits)
+    changed = delete_after(windows, np.array([0, 1]), limits)
 
     assert changed.tolist() == [0]
     assert [entries(windows, row) for row in range(3)] == [[at(1), at(2)], *[[at(1), at(2), at(4)]] * 2]
@@ -254,10 +254,10 @@ def test_survivors_are_the_commits_after_their_tombstone() -> None:
     arriving = commits([at(1), at(2), at(5)], row=1)
     tombstones = np.array([1, 7, 1]), np.array([2, 9, 3])
 
-    assert survivors(arriving, *tombstones).order.tolist() == [5]
-    assert survivors(commits([at(1)], row=2), *tombstones).order.tolist() == [1]
+    assert newer_than(arriving, *tombstones).order.tolist() == [5]
+    assert newer_than(commits([at(1)], row=2), *tombstones).order.tolist() == [1]
     nothing = np.empty(0, dtype=np.int64)
-    assert survivors(arriving, nothing, nothing).order.tolist() == [1, 2, 5]
+    assert newer_than(arriving, nothing, nothing).order.tolist() == [1, 2, 5]
 
 
 def test_a_commit_does_not_join_an_entry_that_a_tombstone_ended() -> None:
@@ -265,8 +265,8 @@ def test_a_commit_does_not_join_an_entry_that_a_tombstone_ended() -> None:
     tombstone = np.array([0]), np.array([2])
     arriving = commits([at(3, 1500)])
 
-    forget_into(windows, *tombstone)
-    place_into(windows, survivors(arriving, *tombstone), 2000)
+    delete_before(windows, *tombstone)
+    place_into(windows, newer_than(arriving, *tombstone), 2000)
 
     assert entries(windows) == [at(3, 1500)]
 

@@ -78,13 +78,13 @@ def slots(windows: Windows) -> list[list[Slot]]:
 
 
 def commit_lists(times: st.SearchStrategy[int], most: int = 25) -> st.SearchStrategy[list[Commit]]:
-    small = st.integers(0, 50)
+    compress = st.integers(0, 50)
     commit = st.builds(
         Commit,
         row=st.integers(0, ROWS - 1),
-        offset=small,
+        offset=compress,
         timestamp=times,
-        observed_at=small,
+        observed_at=compress,
         lag=st.integers(-1, 9),
         floor=st.integers(-1, 9),
         order=st.integers(0, 30),

@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.integration.pipeline.hands import Record, commit, commit_key, group_tombstone
+from tests.integration.pipeline.read_tasks import Record, commit, commit_key, group_tombstone
 
 from warren.common import frames
 from warren.common.group_records import GroupDeleted, GroupRecord
-from warren.consumer.framing import framed
+from warren.consumer.commit_frames import framed
 from warren.kafka import messages
 from warren.kafka.batch import RawRecords, decode
 from warren.kafka.codec import encode

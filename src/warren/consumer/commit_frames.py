@@ -1,4 +1,4 @@
-"""Decoded records as frames: reduced to what windows need, one share for each bucket."""
+"""Decoded records as frames: reduced to what windows need, one frame for each bucket."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ import pyarrow as pa
 
 from warren.common import frames
 from warren.common.group_records import GroupDeleted, GroupRecord
-from warren.consumer.reduction import outliving, reduced
+from warren.consumer.reduction import newer_than, reduced
 from warren.kafka.batch import Decoded
 
 
 def framed(
-    decoded: Decoded, intervals: int, min_distance_ms: int, words: Mapping[str, str], records: int
+    decoded: Decoded, intervals: int, min_distance_ms: int, metadata: Mapping[str, str], records: int
 ) -> pa.RecordBatch:
-    """A batch of rows for the stateful operator; `words` go with the commits, `records` is how many were read."""
-    found = [*_commits(decoded, intervals, min_distance_ms, words), *_groups(decoded.groups)]
+    """A batch of rows for the stateful operator; `metadata` is that of the commits, `records` how many were read."""
+    found = [*_commits(decoded, intervals, min_distance_ms, metadata), *_groups(decoded.groups)]
     found.append((frames.WINDOW_BUCKETS, frames.SKIPPED, _counts(decoded, records)))
     return frames.rows(found)
 
 
 def _commits(
-    decoded: Decoded, intervals: int, min_distance_ms: int, words: Mapping[str, str]
+    decoded: Decoded, intervals: int, min_distance_ms: int, metadata: Mapping[str, str]
 ) -> Iterator[frames.Frame]:
     keys = decoded.keys
-    commits = outliving(decoded.commits, keys, decoded.groups)
+    commits = newer_than(decoded.commits, keys, decoded.groups)
     chosen = reduced(commits, intervals, min_distance_ms)
     if not len(chosen.row):
         return
@@ -53,11 +53,11 @@ def _commits(
             "order": share.order,
             "deleted": share.deleted,
         }
-        yield int(bucket[begin]), frames.COMMITS, frames.pack(columns, words, small=True)
+        yield int(bucket[begin]), frames.COMMITS, frames.pack(columns, metadata, compress=True)
 
 
 def _groups(records: list[GroupRecord]) -> Iterator[frames.Frame]:
-    """Records about groups go to their owners' bucket; that a group is gone concerns every bucket of windows."""
+    """Group records go to the bucket of the group's owners; deletions of groups go to every bucket of windows."""
     # bucket: its records
     shares: defaultdict[int, list[GroupRecord]] = defaultdict(list)
     for record in records:
@@ -66,15 +66,15 @@ def _groups(records: list[GroupRecord]) -> Iterator[frames.Frame]:
         yield bucket, frames.GROUPS, msgspec.msgpack.encode(share)
     gone = [each for each in records if isinstance(each, GroupDeleted) and not each.converted]
     if gone:
-        graves = frames.pack(
+        tombstones = frames.pack(
             {
                 "group": pa.array([each.group for each in gone], pa.string()),
                 "order": np.array([each.order for each in gone], dtype=np.int64),
             },
-            small=True,
+            compress=True,
         )
         for bucket in range(frames.WINDOW_BUCKETS):
-            yield bucket, frames.TOMBSTONES, graves
+            yield bucket, frames.TOMBSTONES, tombstones
 
 
 def _counts(decoded: Decoded, records: int) -> bytes:

@@ -22,12 +22,12 @@ def main(parent: Parent) -> None:
         if done % _STEP == 0:
             parent.tell("writing", done=done)
 
-    while (words := parent.told()) is not None:
-        if words["do"] == "write":
-            written = commits.write(words["commits"], progress, parent.stop)
+    while (metadata := parent.told()) is not None:
+        if metadata["do"] == "write":
+            written = commits.write(metadata["commits"], progress, parent.stop)
             parent.tell("written", commits=written.commits, seconds=written.seconds)
-        elif words["do"] == "run":
-            written = commits.run(words["rate"], None, advance_heads=True, stop=parent.stop)
+        elif metadata["do"] == "run":
+            written = commits.run(metadata["rate"], None, advance_heads=True, stop=parent.stop)
             parent.tell("ran", commits=written.commits, seconds=written.seconds)
 
 

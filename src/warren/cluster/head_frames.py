@@ -1,4 +1,4 @@
-"""A look at the brokers as frames: what tasks do for a cluster."""
+"""Polled heads as frames; runs in tasks."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from warren.cluster.source import Look
     from warren.kafka.login import Property
 
-# nothing that the brokers do, or do not, holds a trigger up for longer than this
+# time limit of a poll, so that a trigger never waits longer for the brokers
 SURVEY_TIMEOUT_S: Final = 5.0
-# topics that a sentence names
+# topics that an error message names
 _NAMED: Final = 5
 
 
 @cache
-def kept_surveyor(client: tuple[tuple[str, Property], ...], topic_refresh_ms: int) -> Surveyor:
+def cached_surveyor(client: tuple[tuple[str, Property], ...], topic_refresh_ms: int) -> Surveyor:
     """The surveyor of a cluster, kept between triggers in the worker process that Spark reuses.
 
-    As many as are configured: settings do not change while Spark runs.
+    Bounded: settings do not change while Spark runs.
     """
     return Surveyor(Brokers(dict(client)), topic_refresh_ms, SURVEY_TIMEOUT_S)
 
 
 def framed(survey: Survey, look: Look) -> pa.RecordBatch:
-    """The survey as rows, one for each bucket: a bucket with no topic partition must know that, too."""
+    """The survey as rows, one for each bucket, also for those without topic partitions."""
     metadata = {
         "at_ms": str(survey.at_ms),
         "steady_ms": str(look.steady_ms),
@@ -55,12 +55,12 @@ def framed(survey: Survey, look: Look) -> pa.RecordBatch:
     batch = pa.record_batch(columns)
     everywhere = range(frames.WINDOW_BUCKETS + frames.OWNER_BUCKETS)
     found: list[frames.Frame] = []
-    # a look that was not taken is no news to buckets, unless they are to tell everything
+    # a failed poll is not sent to buckets, unless they report everything
     for number in everywhere if look.full or not look.blind else ():
         share = batch.take(pa.array(np.flatnonzero(bucket == number)))
         payload = frames.pack(dict(zip(share.schema.names, share.columns, strict=True)), metadata)
         found.append((number, frames.HEADS, payload))
-    # what concerns the look as a whole is said once
+    # the result of the poll as a whole is sent once
     found.append((frames.WINDOW_BUCKETS, frames.LOOK, msgspec.json.encode(_taken(survey, look))))
     if look.requests is not None:
         found += [(number, frames.REQUESTS, look.requests) for number in everywhere]
@@ -79,12 +79,12 @@ def _taken(survey: Survey, look: Look) -> LookTaken:
 
 
 def _not_seen(survey: Survey) -> str:
-    """What to do about topics that the lists lack, though the brokers do not say that they do not exist."""
+    """The error message for topics that the lists lack, though the brokers do not report that they do not exist."""
     if not survey.hidden:
         return ""
     some = ", ".join(survey.hidden[:_NAMED])
     more = f" and {len(survey.hidden) - _NAMED} more" if len(survey.hidden) > _NAMED else ""
     return (
-        f"Topics that were there are not listed any more: {some}{more}. They are kept as they were. Has Warren lost "
+        f"Known topics are not listed any more: {some}{more}. Their windows are kept. Has Warren lost "
         "the right to describe them (ACL operation Describe on resource type Topic)?"
     )

@@ -1,4 +1,4 @@
-"""Records of a range as frames: what tasks do for a consumer module."""
+"""Reads ranges of an offsets topic into frames; runs in tasks."""
 
 from __future__ import annotations
 
@@ -6,34 +6,38 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
+from warren.consumer.commit_frames import framed
 from warren.consumer.drain import Drain
-from warren.consumer.framing import framed
 from warren.errors import WarrenError
 from warren.kafka.batch import RawRecords, decode
-from warren.memory import give_back
+from warren.memory import release_memory
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from warren.consumer.source import Hand, OffsetsSettings
+    from warren.consumer.source import OffsetsSettings, ReadTask
     from warren.kafka.login import Property
 
-# records that are used though nobody knows whether they will be committed
+# records that are used though their transaction is still open
 UNCOMMITTED: Final = "read past an open transaction"
-# a record that a fault of ours makes unreadable
+# a record that a bug in Warren makes unreadable
 LOST: Final = "cannot be taken"
-# of what one task reads; more than that is no matter of single records
-MOST_LOST: Final = 100
+# per task; more than that is not a problem of single records
+MAX_LOST: Final = 100
 
 
 class UnreadableError(WarrenError):
-    """So many records cannot be taken that it is better to stop and say so."""
+    """Too many records cannot be processed: the query fails."""
 
 
-def read(settings: OffsetsSettings, hand: Hand) -> Iterator[pa.RecordBatch]:
-    """Everything in the hand, decoded, reduced, and in shares for the buckets."""
+def read(settings: OffsetsSettings, read_task: ReadTask) -> Iterator[pa.RecordBatch]:
+    """The ranges of the task: decoded, reduced, and split by bucket."""
     accepts = lru_cache(maxsize=None)(settings.groups.accepts)
-    words = {"after_ms": str(hand.after_ms), "before_ms": str(hand.before_ms), "consumer": settings.name}
+    metadata = {
+        "after_ms": str(read_task.after_ms),
+        "before_ms": str(read_task.before_ms),
+        "consumer": settings.name,
+    }
     client = tuple(sorted(settings.client.items()))
 
     lost = 0
@@ -41,38 +45,38 @@ def read(settings: OffsetsSettings, hand: Hand) -> Iterator[pa.RecordBatch]:
     def frame(records: RawRecords, reasons: dict[str, int]) -> pa.RecordBatch:
         nonlocal lost
         lost += reasons.get(LOST, 0)
-        if lost > MOST_LOST:
+        if lost > MAX_LOST:
             raise UnreadableError(
-                f"{settings.topic}: more than {MOST_LOST} records cannot be taken. This is a fault of Warren's; "
-                "the error before this one says which"
+                f"{settings.topic}: more than {MAX_LOST} records cannot be processed. This is a bug in Warren; "
+                "see the error before this one"
             )
         decoded = decode(records, accepts)
         decoded.skipped.update(reasons)
         count = len(records) + reasons.get(LOST, 0)
-        return framed(decoded, settings.intervals, settings.min_distance_ms, words, count)
+        return framed(decoded, settings.intervals, settings.min_distance_ms, metadata, count)
 
     for committed in (True, False):
-        ranges = [each for each in hand.ranges if each.committed is committed]
+        ranges = [each for each in read_task.ranges if each.committed is committed]
         if not ranges:
             continue
-        for records in kept_drain(client, settings.topic, committed).records(ranges):
+        for records in cached_drain(client, settings.topic, committed).records(ranges):
             yield from in_parts(records, frame)
             if not committed:
                 yield frame(records.part(0, 0), {UNCOMMITTED: len(records)})
-    give_back()
+    release_memory()
 
 
 def in_parts(
     records: RawRecords, frame: Callable[[RawRecords, dict[str, int]], pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The records as batches: one, unless there is one among them that cannot be taken.
+    """The records as batches: one, unless a record among them cannot be processed.
 
-    What is read is fixed before, so a fault would meet the same records again and again: all but the ones that are to
-    blame are taken, in smaller and smaller parts, and those are left out and counted.
+    The ranges are fixed, so an error would repeat for ever: the records are split in halves until only the failing ones
+    are left, which are skipped and counted.
     """
     try:
         batch = frame(records, {})
-    except Exception:  # noqa: BLE001 - it is the ones that nobody thought of
+    except Exception:  # noqa: BLE001 - any bug
         if len(records) <= 1:
             yield frame(records.part(0, 0), {LOST: len(records)})
             return
@@ -84,9 +88,9 @@ def in_parts(
 
 
 @cache
-def kept_drain(client: tuple[tuple[str, Property], ...], topic: str, committed: bool) -> Drain:
+def cached_drain(client: tuple[tuple[str, Property], ...], topic: str, committed: bool) -> Drain:
     """The drain of a topic, kept between triggers in the worker process that Spark reuses.
 
-    As many as are configured: settings do not change while Spark runs.
+    Bounded: settings do not change while Spark runs.
     """
     return Drain(dict(client), topic, committed=committed)

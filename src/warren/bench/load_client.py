@@ -28,15 +28,16 @@ def main(parent: Parent) -> None:
     os.nice(parent.task["nice"])
     url = urlsplit(parent.task["url"])
     host, port = str(url.hostname), int(url.port or 80)
-    while (words := parent.told()) is not None and words["do"] != "stop":
+    while (metadata := parent.told()) is not None and metadata["do"] != "stop":
         try:
-            if words["do"] == "scrape":
-                parent.tell("scrape", **scraped(host, port, words["form"]))
-            elif words["do"] == "load":
+            if metadata["do"] == "scrape":
+                parent.tell("scrape", **scraped(host, port, metadata["form"]))
+            elif metadata["do"] == "load":
                 paths = [
-                    f"/v3/kafka/{words['cluster']}/consumer/{quote(each)}/lag" for each in words["groups"]
+                    f"/v3/kafka/{metadata['cluster']}/consumer/{quote(each)}/lag"
+                    for each in metadata["groups"]
                 ]
-                limits = {name: words[name] for name in ("connections", "rate", "seconds")}
+                limits = {name: metadata[name] for name in ("connections", "rate", "seconds")}
                 load = Load((host, port), paths, **limits)
                 parent.tell("load", **asyncio.Runner(loop_factory=uvloop.new_event_loop).run(load.run()))
         except (OSError, http.client.HTTPException, asyncio.IncompleteReadError) as error:
@@ -91,10 +92,10 @@ class Load:
     async def run(self) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
         began, numbers = time.perf_counter(), itertools.count()
-        asking = [_Asking(self, began, numbers) for _ in range(self._connections)]
-        for each in asking:
+        load_client = [_Connection(self, began, numbers) for _ in range(self._connections)]
+        for each in load_client:
             await loop.create_connection(lambda each=each: each, *self._address)  # type: ignore[misc]
-        await asyncio.gather(*(each.ended for each in asking))
+        await asyncio.gather(*(each.ended for each in load_client))
         seconds = time.perf_counter() - began
         return {
             "requests": len(self.took_s),
@@ -115,7 +116,7 @@ class Load:
         return now - began >= self._seconds
 
 
-class _Asking(asyncio.Protocol):
+class _Connection(asyncio.Protocol):
     """One connection, one request at a time. No streams, no tasks: the client must not take the server's time."""
 
     def __init__(self, load: Load, began: float, numbers: Iterator[int]) -> None:

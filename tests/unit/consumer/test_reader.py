@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.integration.pipeline.hands import commit
+from tests.integration.pipeline.read_tasks import commit
 
 from warren.common import frames
 from warren.common.group_filter import GroupFilter
@@ -17,7 +17,7 @@ from warren.consumer import drain as draining
 from warren.consumer import reading
 from warren.consumer.drain import _joined
 from warren.consumer.plan import Range
-from warren.consumer.source import Hand, OffsetsSettings
+from warren.consumer.source import OffsetsSettings, ReadTask
 from warren.kafka.batch import Decoded, RawRecords, decode
 from warren.storage.bucket import CommitsSeen
 
@@ -59,7 +59,7 @@ def test_a_record_that_cannot_be_taken_does_not_stop_the_others(groups: list[str
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(reading, "decode", fails)
         patched.setattr(reading, "kept_drain", lambda *_: Given(groups))
-        batches = list(reading.read(SETTINGS, Hand("mine", (Range(0, 0, 1, 0),), 0, 1)))
+        batches = list(reading.read(SETTINGS, ReadTask("mine", (Range(0, 0, 1, 0),), 0, 1)))
 
     offsets: list[int] = []
     counted, lost = 0, 0
@@ -86,7 +86,7 @@ def test_a_fault_that_is_in_all_records_is_told_instead_of_skipping_everything(
     monkeypatch.setattr(reading, "decode", fails)
     monkeypatch.setattr(reading, "kept_drain", lambda *_: Given(["g"] * 200))
     with pytest.raises(reading.UnreadableError, match="offsets: more than 100 records cannot be taken"):
-        list(reading.read(SETTINGS, Hand("mine", (Range(0, 0, 1, 0),), 0, 1)))
+        list(reading.read(SETTINGS, ReadTask("mine", (Range(0, 0, 1, 0),), 0, 1)))
 
 
 def test_large_records_do_not_overflow_a_column() -> None:
