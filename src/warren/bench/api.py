@@ -25,7 +25,7 @@ SLOWER: Final = 1.1
 _CLIENT: Final = "warren.bench.load_client"
 _LAST: Final = 19
 _FORMS: Final = ("plain", "gzip")
-# whose pages are asked for
+# the groups whose pages are requested
 _ASKED: Final = {"one": "one group", "all": "all in turn"}
 # how long a turn is, of those in which nobody asks and of those in which somebody does
 _TURN_S: Final = 12.0
@@ -38,7 +38,7 @@ _LOOKS_S: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class ApiPlan(SteadyPlan):
-    """A pipeline at work, and who asks it."""
+    """A running pipeline, and the load of clients."""
 
     # for one group and for all: as many requests as it answers; and then in turns at the target's rate and quiet
     seconds: float = 30.0
@@ -101,7 +101,7 @@ def classified(
 
 
 def _loaded(plan: ApiPlan, subject: Child, client: Child, sampler: Sampler, tell: Tell) -> dict[str, Any]:
-    """By whose pages are asked for."""
+    """By the groups whose pages are requested."""
     found: dict[str, Any] = {}
     groups = Workload(plan.sizes.shape, 1).groups
     for name, who in _ASKED.items():

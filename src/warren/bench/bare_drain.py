@@ -11,7 +11,7 @@ from warren.bench.line import BenchError, Parent, as_child
 
 # records asked of the client at once: the fastest of the sizes tried
 _TAKE: Final = 10_000
-# how often progress is told, in records
+# interval of progress reports, in records
 _STEP: Final = 100_000
 # without a record for so long something is wrong
 _SILENCE_S: Final = 30.0

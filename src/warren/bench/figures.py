@@ -1,4 +1,4 @@
-"""What a benchmark says: figures with their targets, and the report that holds them."""
+"""The results of a benchmark: figures with their targets, and the report."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Report:
         }
 
     def save(self, directory: Path) -> Path:
-        """Write it as JSON; the answer is where."""
+        """Write it as JSON; returns the path."""
         directory.mkdir(parents=True, exist_ok=True)
         path = directory / f"{self.stem}.json"
         path.write_text(json.dumps(self.to_dict(), indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""The line between a benchmark and the processes that it starts: JSON objects, one per line, both ways."""
+"""The pipe between a benchmark and its child processes: JSON objects, one per line, both ways."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from warren.errors import WarrenError
 
 # what a child may take to end by itself once its line is closed
 GRACE_S: Final = 20.0
-# nothing in a benchmark is silent for so long unless it hangs
+# a child without a message for this long hangs
 PATIENCE_S: Final = 600.0
 
 FAILED: Final = "failed"
@@ -67,7 +67,7 @@ class Child:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
         try:
-            # after a fault nobody waits for good manners
+            # after an error the child is killed at once
             self._process.wait(GRACE_S if error is None else GRACE_S / 4)
         except subprocess.TimeoutExpired:
             self._process.kill()
@@ -81,7 +81,7 @@ class Child:
         return self._process.pid
 
     def ask(self, command: str, **metadata: Any) -> None:
-        """Tell the child to do something."""
+        """Send a command to the child."""
         self._send({"do": command, **metadata})
 
     def hear(
@@ -90,7 +90,7 @@ class Child:
         timeout_s: float = PATIENCE_S,
         other: Callable[[Words], object] = lambda _words: None,
     ) -> Words:
-        """Wait for what the child has to say; `other` gets all that it says before."""
+        """Wait for an event of the child; `other` gets the events before it."""
         deadline = time.monotonic() + timeout_s
         while True:
             try:
@@ -150,7 +150,7 @@ class Parent:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def tell(self, event: str, **metadata: Any) -> None:
-        """Say something; nobody may be there any more to hear it."""
+        """Send an event; the parent may have ended."""
         with self._lock, contextlib.suppress(BrokenPipeError):
             self._out.write(json.dumps({"event": event, **metadata}).encode() + b"\n")
 
@@ -169,7 +169,7 @@ class Parent:
 
 
 def as_child(main: Callable[[Parent], None]) -> None:
-    """Run a child's main function; what it cannot do the parent hears of."""
+    """Run a child's main function; its errors are sent to the parent."""
     parent = Parent()
     try:
         main(parent)

@@ -1,4 +1,4 @@
-"""A process that asks Warren's API: scrapes, and pages over a pool of connections. It takes no time of the server's."""
+"""A client process for Warren's API: scrapes, and pages over a pool of connections."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def main(parent: Parent) -> None:
                 load = Load((host, port), paths, **limits)
                 parent.tell("load", **asyncio.Runner(loop_factory=uvloop.new_event_loop).run(load.run()))
         except (OSError, http.client.HTTPException, asyncio.IncompleteReadError) as error:
-            raise BenchError(f"the server at {host}:{port} does not answer: {error!r}") from error
+            raise BenchError(f"the server at {host}:{port} does not respond: {error!r}") from error
 
 
 def scraped(host: str, port: int, form: str) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def scraped(host: str, port: int, form: str) -> dict[str, Any]:
         at, began = time.time(), time.perf_counter()
         connection.request("GET", "/metrics", headers={"Accept-Encoding": _FORMS[form]})
         answer = connection.getresponse()
-        # into one place again and again: a client that gathers 36 MB takes longer than the server that sends them
+        # into one buffer: collecting 36 MB would take the client longer than the server takes to send them
         room, size = bytearray(_ROOM), 0
         while count := answer.readinto(room):
             size += count

@@ -1,4 +1,4 @@
-"""The machine that figures come from: without it they say little."""
+"""The machine that the figures come from."""
 
 from __future__ import annotations
 

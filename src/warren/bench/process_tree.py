@@ -14,7 +14,7 @@ from typing import Final, Self
 import numpy as np
 import psutil
 
-# who a process of Warren is
+# roles of Warren's processes
 DRIVER: Final = "driver"
 JAVA: Final = "java"
 PLANNERS: Final = "planners"
@@ -41,7 +41,7 @@ class Sample:
 
 
 class Sampler:
-    """A context manager that looks at a process tree again and again, in a thread of its own."""
+    """A context manager that samples a process tree periodically, in a thread of its own."""
 
     def __init__(self, pid: int, every_s: float = 1.0) -> None:
         self._root = psutil.Process(pid)

@@ -70,7 +70,7 @@ def phases(found: dict[str, Any]) -> list[Figure]:
 
 
 def processor(found: dict[str, Any]) -> list[Figure]:
-    """What a trigger costs, and whom."""
+    """Processor time of a trigger, by process."""
     triggers = found["trigger_ms"]["count"] / found["seconds"]
     return [
         Figure("processor per trigger", found["cores"] / triggers, "s"),
@@ -182,7 +182,7 @@ def _snapshots(subject: Child, begin: float) -> int:
 
 
 def wait(step: str, seconds: float, tell: Tell) -> None:
-    """Let time pass, visibly."""
+    """Wait, with progress."""
     began = time.monotonic()
     while (passed := time.monotonic() - began) < seconds:
         tell(step, passed, seconds)

@@ -21,7 +21,7 @@ from warren.service import Service
 
 # a replay that takes longer does not come to an end at all
 _TIMEOUT_S: Final = 600.0
-# how long commits may take to show after the measured time is over
+# how long to wait for commits to become visible after the measured time
 _LATE_S: Final = 60.0
 
 

@@ -1,4 +1,4 @@
-"""Looks at every snapshot that a running Warren publishes: when it came, and what it made visible."""
+"""Records every snapshot that a running Warren publishes: its time, and the commits that it made visible."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """One trigger as Spark tells of it."""
+    """One trigger from Spark's progress."""
 
     number: int
     # when its planning began, in seconds since the epoch

@@ -8,7 +8,7 @@ from warren.bench.line import Parent, as_child
 from warren.demo.commit_records import Shape
 from warren.demo.commit_writer import CommitWriter
 
-# how often progress is told, in commits
+# interval of progress reports, in commits
 _STEP: Final = 100_000
 
 

@@ -1,1 +1,1 @@
-"""A real Kafka broker in the box and live traffic for it: what demo, tests and benchmarks stand on."""
+"""An embedded Kafka broker and live traffic for it, for the demo, tests and benchmarks."""

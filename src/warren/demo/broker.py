@@ -37,7 +37,7 @@ HOST: Final = "127.0.0.1"
 STARTED: Final = "Kafka Server started"
 PORT_LOST: Final = "Address already in use"
 
-# how often a broker that may take any port is started anew when somebody else was quicker at the chosen one
+# restarts of a broker with any port when another process took the chosen one
 TRIES: Final = 5
 LOOK_S: Final = 0.02
 # what the keeper may take to end the broker, and a little more
@@ -53,7 +53,7 @@ class BrokerError(WarrenError):
 
 
 class PortTakenError(BrokerError):
-    """Somebody else listens on the broker's port."""
+    """Another process listens on the broker's port."""
 
     def __init__(self, port: int) -> None:
         super().__init__(
@@ -83,7 +83,7 @@ class Broker:
         start_timeout_s: float = 90.0,
         console: Console | None = None,
     ) -> None:
-        """`client_certificates` asks the clients for one as well; `settings` are Kafka's own, and win."""
+        """`client_certificates` requires one from clients as well; `settings` are Kafka's own and take precedence."""
         self.port = port
         self.sasl = sasl
         self.start_timeout_s = start_timeout_s
@@ -119,7 +119,7 @@ class Broker:
 
     @property
     def client_settings(self) -> ClientSettings:
-        """All that a librdkafka client needs to talk to this broker."""
+        """The librdkafka properties of a client of this broker."""
         settings: ClientSettings = {"bootstrap.servers": self.bootstrap_servers}
         certificates = self.certificates
         protocol = security_protocol(self.sasl, certificates)
@@ -146,7 +146,7 @@ class Broker:
             if self._given_data is None:
                 self._data = Path(tempfile.mkdtemp(prefix="warren-broker-"))
             else:
-                # Java does not share our working directory for ever, so the path must not depend on it
+                # our working directory may change, so the path must be absolute
                 self._data = self._given_data.expanduser().absolute()
         return self._data
 
@@ -162,7 +162,7 @@ class Broker:
 
     @property
     def running(self) -> bool:
-        """Is the Java process there?"""
+        """Whether the Java process runs."""
         return self._keeper is not None and self._keeper.poll() is None
 
     def start(self) -> Self:
@@ -188,7 +188,7 @@ class Broker:
         return self
 
     def stop(self) -> None:
-        """End the broker in good order; by force if it does not within a few seconds."""
+        """Stop the broker cleanly; kill it if that takes more than a few seconds."""
         if self._keeper is not None:
             if self._keeper.stdin is not None:
                 self._keeper.stdin.close()
@@ -203,13 +203,13 @@ class Broker:
             self._claim = None
 
     def kill(self) -> None:
-        """End the broker as a power cut would: no flush, no farewell."""
+        """Kill the broker, as a power cut would: no flush, no clean shutdown."""
         if self.running and self._pid is not None:
             os.kill(self._pid, signal.SIGKILL)
         self.stop()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the broker to end by itself; False when the time is up and it still runs."""
+        """Wait for the broker to end; False when the time is up and it still runs."""
         if self._keeper is None:
             return True
         try:
@@ -256,7 +256,7 @@ class Broker:
         self._await_start()
 
     def _prepare(self, java: Java, classpath: str) -> list[str]:
-        """Write the configuration, format a new log directory; the answer is the broker's command."""
+        """Write the configuration, format a new log directory; returns the broker's command."""
         if self._tls:
             ensure_certificates(self.data / "tls", HOST)
         settings = self._server_settings()
@@ -341,7 +341,7 @@ def _cluster_id() -> str:
 
 
 def _last_line(text: str) -> str:
-    """The last line that says something, stack frames apart."""
+    """The last line of the log that is not a stack frame."""
     lines = [
         line.strip() for line in text.splitlines() if line.strip() and not re.match(r"\s+at |\s+\.\.\.", line)
     ]

@@ -1,4 +1,4 @@
-"""Certificates for a broker on this machine: its own authority, a server's and a client's, as PEM files."""
+"""Certificates for a broker on this machine: a CA, a server's and a client's, as PEM files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Certificates:
 
     @property
     def client(self) -> Path:
-        """A client's chain, for brokers that ask for one."""
+        """A client's chain, for brokers that require one."""
         return self.directory / "client.pem"
 
     @property
@@ -44,7 +44,7 @@ class Certificates:
 def ensure_certificates(directory: Path, host: str) -> Certificates:
     """The directory's certificates, made once: clients keep trusting a broker that restarts."""
     made = Certificates(directory)
-    # written last, so its presence says that the others are complete
+    # written last, so the others are complete if it exists
     if made.ca.exists():
         return made
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)

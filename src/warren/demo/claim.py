@@ -1,4 +1,4 @@
-"""Whose a data directory is: a lock that lasts as long as anything still works in there."""
+"""The lock of a data directory: held as long as any process uses it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOOK_S: Final = 0.02
 
 
 class ClaimedError(WarrenError):
-    """Somebody else works in the directory."""
+    """Another process uses the directory."""
 
     def __init__(self, directory: Path, owner: int) -> None:
         super().__init__(

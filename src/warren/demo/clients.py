@@ -18,12 +18,12 @@ REACH_S: Final = 6.0
 REQUEST_S: Final = 10.0
 # a topic that was made a moment ago has a leader within this; on a busy machine that takes a while
 LEADER_S: Final = 30.0
-# the client waits as long as it may for a leader that it asked for once: it has to be made to ask again
+# the client requests the leader only once within its time limit: short limits make it retry
 _ATTEMPT_S: Final = 2.0
 # librdkafka writes to stderr by itself, through any table on the screen, and many times a second while a
 # broker is away; what fails because of it is reported where it fails
 _QUIET: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None, "reconnect.backoff.ms": 500}
-# what clients meet while topics and groups are being made, or change; the next try is a moment away
+# temporary errors while topics and groups are created or change
 _PASSING: Final = frozenset(
     {
         KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -74,7 +74,7 @@ class Connection:
         return Producer(self.config(settings))
 
     def config(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """A client's settings; what the user says wins."""
+        """A client's settings; the user's take precedence."""
         return {
             **_QUIET,
             "bootstrap.servers": self.bootstrap_servers,
@@ -85,7 +85,7 @@ class Connection:
 
 @dataclass(frozen=True)
 class TopicSpec:
-    """A topic that has to be there."""
+    """A topic that must exist."""
 
     name: str
     partitions: int
@@ -93,7 +93,7 @@ class TopicSpec:
 
 
 def passes(error: BaseException) -> bool:
-    """Whether the same request may do a moment later."""
+    """Whether the same request may succeed later."""
     return isinstance(error, KafkaException) and error.args[0].code() in _PASSING
 
 
@@ -108,7 +108,7 @@ def _sentence(error: KafkaException) -> str:
 
 
 def reach(connection: Connection) -> AdminClient:
-    """An admin client of brokers that answer."""
+    """An admin client of brokers that respond."""
     admin = connection.admin()
     try:
         admin.list_topics(timeout=REACH_S)
@@ -121,7 +121,7 @@ def reach(connection: Connection) -> AdminClient:
 
 
 def ensure_topics(admin: AdminClient, topics: tuple[TopicSpec, ...]) -> None:
-    """Make the topics that are missing; WarrenError about one that seems to be somebody else's."""
+    """Create missing topics; WarrenError for an existing one with another number of partitions."""
     there = admin.list_topics(timeout=REQUEST_S).topics
     for topic in topics:
         found = len(there[topic.name].partitions) if topic.name in there else topic.partitions

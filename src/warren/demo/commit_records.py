@@ -1,4 +1,4 @@
-"""Commit records of any number of groups as bytes, a hundred thousand at a time: pure, and led by a seed."""
+"""Commit records of any number of groups as bytes, a hundred thousand at a time: pure, determined by a seed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VALUE_VERSIONS: Final = tuple(_VALUES)
 _KEY_VERSION: Final = 1
 _DAY_MS: Final = 24 * 3600 * 1000
 
-# rounds of a rewinding group from one fall to the next, and how far it goes in each
+# rounds of a rewinding group between two rewinds, and its steps
 _CYCLE: Final = 4
 _STRIDE: Final = 3
 
@@ -102,7 +102,7 @@ class Shape:
 
 
 def java_hash(text: str) -> int:
-    """What Java's String.hashCode makes of the text."""
+    """Java's String.hashCode of the text."""
     units = np.frombuffer(text.encode("utf-16-be"), dtype=">u2").tolist()
     value = 0
     for unit in units:
@@ -136,7 +136,7 @@ class Workload:
         self._gap = rng.integers(0, 50, shape.windows)
 
     def batches(self, first: int, head: int, times_ms: Integers) -> list[Batch]:
-        """The commits from place `first` on, one for each time; no offset is beyond the head."""
+        """The commits from number `first` on, one for each time; no offset is beyond the head."""
         places = np.arange(first, first + len(times_ms))
         homes = self._homes[places % self.shape.windows // self.shape.partitions]
         # by partition: a producer takes a batch for one partition at half the cost

@@ -1,4 +1,4 @@
-"""Writes commit records straight into a topic like `__consumer_offsets`, as fast as a broker takes them.
+"""Writes commit records straight into a topic like `__consumer_offsets`, as fast as a broker accepts them.
 
 The topic is a plain one, so that the broker's own groups are left alone.
 """
@@ -129,7 +129,7 @@ class CommitWriter:
         stop: threading.Event | None = None,
         progress: Callable[[int], object] = lambda _written: None,
     ) -> Written:
-        """Write so many commits a second, for so long or until told to stop; heads grow by one a second."""
+        """Write so many commits a second, for a time or until stopped; heads grow by one a second."""
         _, producer = self._ready()
         stop = stop or threading.Event()
         began, sent, grown = time.monotonic(), 0, 0
@@ -195,7 +195,7 @@ class CommitWriter:
 
 
 def _make_room(producer: Producer, count: int) -> None:
-    """Wait until the queue takes so many more: a batch that is half refused would come out of order."""
+    """Wait until the queue has space for so many more: a batch that is partly refused would be out of order."""
     while len(producer) > max(_QUEUE - count, 0):
         producer.poll(0.01)
 

@@ -1,4 +1,4 @@
-"""The one user of a broker with SASL, in the forms that the broker and its clients want."""
+"""The one user of a broker with SASL, in the formats of the broker and of its clients."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Credentials:
 
     @property
     def is_scram(self) -> bool:
-        """SCRAM users live in the broker's metadata, PLAIN ones in its settings."""
+        """SCRAM users are in the broker's metadata, PLAIN ones in its settings."""
         return self.mechanism != "PLAIN"
 
     @property

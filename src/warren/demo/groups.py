@@ -23,7 +23,7 @@ Plan = Callable[[random.Random], Step]
 # A head that rises by less than this between two commits is too near to the noise of sampling: the group
 # then waits, so that a stalled producer never lets its lag look smaller.
 CLEAR_RISE: Final = 5
-# commits forward before the rewinding group falls back: so few that every window has a fall in it
+# commits forward between two rewinds: so few that every window has a rewind in it
 CLIMB: Final = 3
 LONGEST_STRIDE: Final = 12
 
@@ -40,12 +40,12 @@ class Protocol(StrEnum):
 
 @dataclass(frozen=True)
 class Actor:
-    """A consumer group, what it does and what Warren should say of it."""
+    """A consumer group, what it does and the status that Warren should report."""
 
     name: str
     description: str
     topics: tuple[Topic, ...]
-    # what the group should end in, and the worst of its partitions
+    # the expected status of the group, and the worst of its partitions
     status: Status
     partition_status: Status
     # whether its windows fill up; only a group that is too young stays below
@@ -58,9 +58,9 @@ class Actor:
     members: int = 1
     # seconds between two commits
     period_s: float = 1.0
-    # it falls silent after so many commits; None: it never does
+    # it stops committing after so many commits; None: never
     commits: int | None = None
-    # it leaves the group when it falls silent, instead of waiting as a member
+    # it leaves the group when it stops committing, instead of staying a member
     leaves: bool = False
     # the group is deleted first, so that it is new each time
     newborn: bool = False
@@ -86,7 +86,7 @@ def creep(_rng: random.Random) -> Step:
 
 
 def fall_behind(rng: random.Random) -> Step:
-    """One record at a time, and only while the head runs away."""
+    """One record at a time, and only while the head grows."""
     forward = creep(rng)
     seen: int | None = None
 
@@ -111,8 +111,8 @@ def stick(_rng: random.Random) -> Step:
 
 
 def rewind(rng: random.Random) -> Step:
-    """Some strides forward, then back: each peak is one below the last, no window climbs out of its fall."""
-    # the strides left of this climb; none: the next step is a fall, so that a new run is rewound at once
+    """Some steps forward, then back: each peak is one below the last, so no window recovers from its rewind."""
+    # the steps left before the next rewind; none: a new run starts with a rewind
     strides: list[int] = []
 
     def step(committed: int | None, head: int) -> int | None:
@@ -121,7 +121,7 @@ def rewind(rng: random.Random) -> Step:
             return min(last + strides.pop(), head - 1)
         strides[:] = [rng.randint(1, LONGEST_STRIDE) for _ in range(CLIMB)]
         if last is None or last - sum(strides) <= 1:
-            # the first commit of all; or, hours later, it has come down to the tail and is OK for one window
+            # the first commit; or, hours later, it has reached the tail and is OK for one window
             strides.clear()
             return head - head // 4
         return last - sum(strides) - 1

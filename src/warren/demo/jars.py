@@ -42,7 +42,7 @@ OnProgress = Callable[[int, int], None]
 
 
 class JarError(WarrenError):
-    """An archive could not be had, or is not the one that the lock file names."""
+    """An archive could not be fetched, or is not the one in the lock file."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _fetch_with_progress(java: Java, jars: Sequence[Jar], directory: Path, conso
         TimeElapsedColumn(),
     )
     if not console.is_terminal:
-        # a bar in a log file is one line at the end: say what the wait is for before it
+        # in a log file the bar is one line at the end: print the reason of the wait before it
         console.print(f"Fetching Kafka: {len(jars)} jars, once.")
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("Fetching Kafka, once", total=len(jars))
@@ -216,7 +216,7 @@ def _reason(output: str) -> str:
 
 
 if __name__ == "__main__":
-    # for the set-up: everything is there before the network may go
+    # for tools/setup: fetch everything while there is a network
     try:
         ensure_jars(find_java(), read_lock())
     except WarrenError as problem:

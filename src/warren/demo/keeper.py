@@ -1,4 +1,4 @@
-"""Runs one command and sees to it that the command does not outlive whoever asked for it.
+"""Runs one command and makes sure that it ends with its parent process.
 
 Started as a script of its own (no imports of Warren, so that it is up in milliseconds):
 
@@ -26,7 +26,7 @@ import sys
 from typing import Final
 
 GRACE_S: Final = 8.0
-# how soon the death of a parent is noticed whose pipe a fork of it keeps open
+# interval of checks for a dead parent whose pipe is kept open by a fork
 LOOK_S: Final = 0.5
 PR_SET_PDEATHSIG: Final = 1
 

@@ -1,4 +1,4 @@
-"""Real consumers that play one group of the cast."""
+"""Real consumers of one group of the traffic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("warren.demo.traffic")
 
-# how long a member waits for records before it looks up: the most that a stop has to wait for it
+# how long a member polls for records: a stop waits at most this long
 _LOOK_UP_S: Final = 0.25
 _LOOKUP_OF_COMMITS_S: Final = 5.0
 _BATCH: Final = 1_000
@@ -31,7 +31,7 @@ _BATCH: Final = 1_000
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a group has come, as it sees itself."""
+    """The progress of a group, from its own counters."""
 
     group: str
     # commits that the brokers acknowledged
@@ -65,7 +65,7 @@ class Group:
         return Progress(self.actor.name, self._commits, sum(committed.values()), lag, self.trouble)
 
     def run(self, admin: AdminClient, stop: Event) -> None:
-        """Play the part until it is over or told to stop; then its members have left the group."""
+        """Run until the plan is over or until stopped; then the members have left the group."""
         if self.actor.newborn and self._commits == 0:
             _delete(admin, self.actor.name)
         members = [Member(self, self._connection, number) for number in range(self.actor.members)]
@@ -143,7 +143,7 @@ class Member:
             )
 
     def read(self, timeout_s: float) -> None:
-        """Take what comes within the time; also keeps the member in its group."""
+        """Poll records within the time; also keeps the member in its group."""
         for message in self._consumer.consume(_BATCH, timeout=timeout_s):
             error = message.error()
             if error is not None:
@@ -200,7 +200,7 @@ class Member:
 def _membership(protocol: Protocol) -> dict[str, Any]:
     if protocol is Protocol.CONSUMER:
         return {"group.protocol": "consumer"}
-    # short, so that the members of a run that was killed are soon forgotten
+    # short, so that members of a killed run expire soon
     return {"group.protocol": "classic", "session.timeout.ms": 10_000}
 
 

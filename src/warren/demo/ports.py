@@ -25,6 +25,6 @@ def is_free(host: str, port: int) -> bool:
 
 
 def free_port(host: str) -> int:
-    """A port that nobody listens on."""
+    """A free port."""
     chooser = random.SystemRandom()
     return next(port for port in iter(lambda: chooser.choice(CHOICES), None) if is_free(host, port))

@@ -1,4 +1,4 @@
-"""The producers of the demo traffic: fill each topic once, then write to it by its rhythm."""
+"""The producers of the demo traffic: fill each topic once, then write to it at its intervals."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _LAST_FLUSH_S: Final = 3.0
 
 
 class KnownHeads:
-    """The heads of the demo's topics, as far as its own producers know them."""
+    """The heads of the demo's topics, from its own producers."""
 
     def __init__(self) -> None:
         # (topic, partition) -> offset of the next record
         self._heads: dict[tuple[str, int], int] = {}
 
     def update(self, heads: dict[tuple[str, int], int]) -> None:
-        """Take over heads that the brokers told."""
+        """Set heads from the brokers."""
         self._heads.update(heads)
 
     def written(self, topic: str, partition: int, offset: int) -> None:
@@ -78,8 +78,8 @@ class Producers:
         self._heads.update(heads_of(admin, sizes))
 
     def run(self, stop: Event) -> None:
-        """Write until told to stop."""
-        # messages of a broker that is away are given up, so that the queue never grows without end
+        """Write until stopped."""
+        # messages to an unavailable broker time out, so that the queue stays bounded
         producer = self._connection.producer({"linger.ms": 20, "message.timeout.ms": 10_000})
         plans = [(topic, bursts(topic, self._seed)) for topic in self._topics if topic.rhythm is not None]
         now = time.monotonic()

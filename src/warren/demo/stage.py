@@ -28,7 +28,7 @@ _OFFSETS_PARTITIONS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One actor, and what Warren says of it now; None: Warren has not seen it yet."""
+    """One group of the traffic, and its current status in Warren; None: not known yet."""
 
     actor: Actor
     status: GroupStatus | None
@@ -46,7 +46,7 @@ class Scene:
 
     @property
     def as_intended(self) -> bool:
-        """Whether the verdict is the one that the actor was made for."""
+        """Whether the status is the intended one."""
         if self.status is None:
             return False
         full, committed = self.filled
@@ -58,7 +58,7 @@ class Scene:
 
 
 def demo_settings(bootstrap_servers: str, port: int, directory: Path) -> Settings:
-    """Short windows, so that every status shows within a minute."""
+    """Short windows, so that every status is reached within a minute."""
     servers = (bootstrap_servers,)
     return Settings(
         httpserver={"default": HttpServer(address=f"127.0.0.1:{port}")},
@@ -71,7 +71,7 @@ def demo_settings(bootstrap_servers: str, port: int, directory: Path) -> Setting
 
 
 class Stage:
-    """A context manager: inside it the demo plays."""
+    """A context manager: inside it the demo runs."""
 
     def __init__(self, port: int, seed: int) -> None:
         self._port = port
@@ -98,6 +98,6 @@ class Stage:
         return next(iter(self.service.urls.values()))
 
     def scenes(self) -> list[Scene]:
-        """Every actor of the cast with Warren's verdict on it."""
+        """Every group of the traffic with Warren's status."""
         view = self.service.engine.snapshot(CLUSTER)
         return [Scene(actor, view.group(actor.name) if view else None) for actor in self.traffic.cast]

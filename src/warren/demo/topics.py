@@ -26,7 +26,7 @@ class Rhythm:
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic that traffic makes, fills once and then keeps writing to."""
+    """A topic that traffic creates, fills once and then keeps writing to."""
 
     name: str
     partitions: int
@@ -81,7 +81,7 @@ def bursts(topic: Topic, seed: int) -> Iterator[Burst]:
 
 
 def backlog(topic: Topic, partition: int, seed: int) -> Iterator[Record]:
-    """What a partition holds before traffic starts."""
+    """The records of a partition before traffic starts."""
     rng = random.Random(f"{seed}/{topic.name}/{partition}/backlog")  # noqa: S311 (a simulation has to repeat)
     for _ in range(topic.backlog):
         yield _record(partition, (4, 12), rng)

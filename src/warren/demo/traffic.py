@@ -67,7 +67,7 @@ class Traffic:
         self._threads.clear()
 
     def progress(self) -> tuple[Progress, ...]:
-        """How far each group has come, in the order of the cast."""
+        """The progress of each group, in the order of the cast."""
         return tuple(group.progress() for group in self._groups)
 
     def __enter__(self) -> Self:
@@ -92,7 +92,7 @@ class Traffic:
         thread.start()
 
     def _guard(self, name: str, run: Callable[[threading.Event], None], group: Group | None) -> None:
-        """An actor that fails starts over and never takes another one with it."""
+        """A group that fails is restarted and does not affect the others."""
         while not self._stop.is_set():
             try:
                 run(self._stop)

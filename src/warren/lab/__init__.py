@@ -1,1 +1,1 @@
-"""The laboratory: traffic whose right verdict is known, judged by the real windows and rules."""
+"""The laboratory: traffic with known verdicts, evaluated by the real windows and rules."""

@@ -46,7 +46,7 @@ class Committed:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a consumer is given: its partition, its rhythm, and when it cannot work."""
+    """The input of a consumer: its partition, its commit interval, and its pauses."""
 
     log: Log
     length_s: float
@@ -132,7 +132,7 @@ def catching_up(rng: Rng, setting: Setting) -> Committed:
 
 
 def dead(rng: Rng, setting: Setting) -> Committed:
-    """Ends in the middle of its work, and nobody notices."""
+    """Dies without leaving the group."""
     end = setting.length_s * (0.3 + 0.2 * rng.random())
     committed = healthy(rng, setting)
     kept = committed.at_s < end
@@ -179,13 +179,13 @@ def rewinding(rng: Rng, setting: Setting) -> Committed:
 
 
 def idle(rng: Rng, setting: Setting) -> Committed:
-    """Reads everything, then there is nothing more, and it says so no more."""
+    """Reads everything, then nothing more is written, and it stops committing."""
     committed = per_batch(rng, setting)
     return replace(committed, labels=(Label(0, OK),))
 
 
 def stopped_on_purpose(rng: Rng, setting: Setting) -> Committed:
-    """Is taken down for some minutes while messages come in: STOP is what it is, OK soon after its return."""
+    """Is stopped for some minutes while messages come in: STOP is right, and OK soon after its return."""
     begin = setting.length_s * (0.3 + 0.1 * rng.random())
     end = begin + 600
     paused = replace(setting, pauses=(*setting.pauses, (begin, end)))
@@ -209,12 +209,12 @@ def _quick(rng: Rng, at: Floats) -> Floats:
 
 
 def _client(log: Log, at_s: Floats) -> Ints:
-    """The position of one that has read all that was there at these moments."""
+    """The position of a consumer that has read up to the head at these moments."""
     return log.without_trailing_marker(log.head(at_s))
 
 
 def _read(setting: Setting, at: Floats, capacity: float, delay: Floats) -> Ints:
-    """How far a consumer is at its commits: at what it finds, or as far as its capacity takes it."""
+    """The position of a consumer at its commits: at the head, or limited by its capacity."""
     log = setting.log
     there = log.head(np.maximum.accumulate(at - delay))
     worked = at.copy()

@@ -1,4 +1,4 @@
-"""Fast-forward: the traffic of many groups through the real windows and rules, look by look."""
+"""Simulation: the traffic of many groups through the real windows and rules, poll by poll (a poll is a look here)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Statuses = npt.NDArray[np.int8]
 
 # when the traffic begins; any moment will do
 ZERO_MS: Final = 1_800_000_000_000
-# heads are asked for so much later than the ends of the offsets topic, at least and at most
+# delay of the request for heads after the request for end offsets, minimum and maximum
 _HEADS_LATER_S: Final = (0.05, 0.3)
 # how late a look can be: a share of the time between two looks, and no more than this
 _LATE_SHARE: Final = 0.15
@@ -37,7 +37,7 @@ _TOPIC: Final = "lab"
 
 
 class Judge(StrEnum):
-    """Who gives verdicts."""
+    """The evaluators that are compared."""
 
     # this project's own rules, on its windows
     TREND = "trend"
@@ -51,7 +51,7 @@ class Judge(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """How often one looks, and how windows are kept."""
+    """Polling interval and window settings."""
 
     name: str
     every_s: float = 1.0
@@ -98,7 +98,7 @@ def run(
     threshold: int,
     tell: Callable[[float], None] = lambda share: None,
 ) -> Run:
-    """Play the scenarios and judge them at every look; `tell` hears which share of the looks is done."""
+    """Simulate the scenarios and evaluate them at every poll; `tell` gets the share of polls that are done."""
     rng = np.random.default_rng((seed, 1_000_003))
     asked_s, heads_s = _moments(looks, length_s, rng)
     polls_s = np.arange(looks.start_s + _POLL_S * rng.random(), length_s, _POLL_S)
@@ -127,7 +127,7 @@ def run(
 
 
 def _moments(looks: Looks, length_s: float, rng: Rng) -> tuple[Floats, Floats]:
-    """When ends and heads are asked for; looks that fail are left out."""
+    """When end offsets and heads are requested; failed polls are left out."""
     due = np.arange(looks.start_s + 1.0 + rng.random() * looks.every_s, length_s - 1.0, looks.every_s)
     asked = due + rng.random(len(due)) * min(_LATE_SHARE * looks.every_s, _LATE_S)
     asked = asked[rng.random(len(asked)) >= looks.failing]
@@ -218,7 +218,7 @@ class _Warren:
 
     def _by_group(self, values: npt.NDArray[Any], otherwise: int) -> Ints:
         result = np.full(len(self._played.groups), otherwise, dtype=np.int64)
-        # the places of topic partitions are those of the groups: each group has a partition of its own
+        # the index of a topic partition is that of its group: each group has a partition of its own
         result[self._bucket.place_of] = values
         return result
 
@@ -264,7 +264,7 @@ class _Burrow:
             floor=np.full(len(row), UNKNOWN),
             order=np.arange(incoming.start, incoming.stop),
         )
-        # Burrow has no distance unless it is told one
+        # Burrow's default is 0
         place_into(self._windows, commits, 0)
 
     def verdict(self, now_s: float) -> Statuses:

@@ -1,4 +1,4 @@
-"""The laboratory in real time: bursts and groups on a real broker, and the whole of Warren to judge them."""
+"""The laboratory in real time: bursts and groups on a real broker, evaluated by a complete Warren."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class Theatre:
 
 
 def watch(snapshot: Snapshots, groups: list[str], seconds: float, seen: Mapping[str, Seen]) -> None:
-    """Note the verdict on every group in every snapshot for some time."""
+    """Record the status of every group in every snapshot for some time."""
     end, number = time.monotonic() + seconds, -1
     while time.monotonic() < end:
         view = snapshot()
@@ -211,7 +211,7 @@ def full(snapshot: Snapshots, groups: list[str], patience_s: float) -> bool:
 
 
 def settings(servers: str, directory: Path, rules: Evaluator, storage: Storage) -> Settings:
-    """Warren as it is without a configuration of one's own, but for the rules."""
+    """Warren with default settings, except for the rules."""
     return Settings(
         httpserver={"default": HttpServer(address="127.0.0.1:0")},
         storage={"default": storage},
@@ -223,7 +223,7 @@ def settings(servers: str, directory: Path, rules: Evaluator, storage: Storage) 
 
 
 def present(console: Console, seconds: float, as_json: Path | None) -> bool:
-    """Play everything on a broker of its own, show what was seen, and say whether it was right."""
+    """Run everything on a broker of its own, show the results, and return whether they were right."""
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="warren-lab-")))
         console.print("Starting a broker and Warren; windows fill within two or three minutes.", style="dim")

@@ -1,4 +1,4 @@
-"""The programme of the laboratory, what it found, and whether that is what is promised."""
+"""The runs of the laboratory, their findings, and the comparison with what is promised."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _AS_RIGHT: Final = 0.001
 
 
 class LabError(WarrenError):
-    """Nothing to try."""
+    """There is nothing to run."""
 
     exit_code = 2
 
@@ -42,7 +42,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Programme:
-    """Everything that one call tries."""
+    """All runs of one call."""
 
     parts: tuple[Part, ...]
     length_s: float
@@ -142,7 +142,7 @@ def carry_out(
     threshold: int = DEFAULT_THRESHOLD,
     tell: Callable[[str, float], None] = lambda what, share: None,
 ) -> Findings:
-    """Try everything; `tell` hears what is being done and which share of it is."""
+    """Run everything; `tell` gets the current step and its share."""
     main: list[Score] = []
     ways: dict[str, dict[Kind, Score]] = {}
     group_s, groups = 0.0, 0
@@ -176,7 +176,7 @@ def _by_kind(found: list[Score]) -> dict[Kind, Score]:
 
 
 def targets(classes: Sequence[Score]) -> list[Target]:
-    """What is promised of the rules `trend`, beside what was found; only of what was tried."""
+    """The promises for the rules `trend` and the findings; only for what was run."""
     own = [each for each in classes if each.judge is Judge.TREND]
     made: list[Target] = []
     healthy = [each for each in own if each.kind is Kind.HEALTHY]

@@ -1,4 +1,4 @@
-"""What is tried in the laboratory: classes of consumers, on which traffic, and what disturbs them."""
+"""The scenarios of the laboratory: classes of consumers, their traffic, and disturbances."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Score:
     quiet_s: float = 0.0
     false_alarms: int = 0
     flips: int = 0
-    # of every trouble: seconds until it was called by its name; infinite when it never was
+    # of every problem: seconds until its status was right; infinite when it never was
     seen_after_s: list[float] = field(default_factory=list)
     # the same, counted from the moment at which it was certain that messages wait
     seen_after_certain_s: list[float] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Score:
 
     @property
     def unseen(self) -> int:
-        """Troubles that were never called by their name."""
+        """Problems that were never detected."""
         return sum(math.isinf(each) for each in self.seen_after_s)
 
     @property
