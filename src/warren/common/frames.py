@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # enough to spread one million windows over the cores of a cluster, few enough to be cheap when idle
-WINDOW_BUCKETS: Final = 16
+WINDOW_BUCKETS: Final = 8
 OWNER_BUCKETS: Final = 4
 
 # kinds of input frames

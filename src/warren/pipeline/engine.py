@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from warren.snapshot.view import ClusterView
 
 _MS: Final = 1000
-# tasks that keep windows: each costs a Python process, and in every trigger some 0.1 s and files of its own
-_MOST_TASKS: Final = 4
 
 
 class Engine:
@@ -58,8 +56,7 @@ class Engine:
     def start(self) -> None:
         """Start Spark and every cluster's query; returns at once, snapshots come as they come."""
         release_large_arrays()
-        session = self._session = spark_session(self._settings.spark)
-        session.conf.set("spark.sql.shuffle.partitions", str(min(cores(session), _MOST_TASKS)))
+        session = self._session = spark_session(self._settings.spark, len(self._settings.cluster))
         rules = self._settings.rules
         for name in self._settings.cluster:
             book = RULES[rules.class_name]

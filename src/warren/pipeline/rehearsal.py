@@ -81,8 +81,8 @@ def rehearse(archive: Path) -> None:
         done.release()
 
     with tempfile.TemporaryDirectory() as directory:
-        conf = {"spark.driver.extraJavaOptions": options, "spark.sql.shuffle.partitions": "2"}
-        session = spark_session(Spark(master="local[2]", checkpoint_dir=directory, conf=conf))
+        conf = {"spark.driver.extraJavaOptions": options, "spark.sql.shuffle.partitions": "1"}
+        session = spark_session(Spark(master="local[2]", checkpoint_dir=directory, conf=conf), clusters=1)
         session.dataSource.register(Nothing)
         stream = session.readStream.format("nothing").load()
         stream = stream.unionByName(session.readStream.format("nothing").load())

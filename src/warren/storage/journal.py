@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
 # raised whenever what is written below changes
-STATE_VERSION: Final = 2
+STATE_VERSION: Final = 3
 
 # a base is written anew after so many entries, and up to as many more: buckets take turns
 _ENTRIES: Final = 40

@@ -40,8 +40,8 @@ def test_a_file_that_is_not_there_is_no_fault(tmp_path: Path) -> None:
 
 
 def test_sparks_ports_on_this_machine_want_a_secret_unless_the_configuration_says_otherwise() -> None:
-    assert configuration(Spark(master="local[2]"))["spark.authenticate"] == "true"
+    assert configuration(Spark(master="local[2]"), 1)["spark.authenticate"] == "true"
     told = Spark(master="local[2]", conf={"spark.authenticate": "false"})
-    assert configuration(told)["spark.authenticate"] == "false"
+    assert configuration(told, 1)["spark.authenticate"] == "false"
     # elsewhere a secret has to be agreed upon first
-    assert "spark.authenticate" not in configuration(Spark(master="spark://host:7077"))
+    assert "spark.authenticate" not in configuration(Spark(master="spark://host:7077"), 1)

@@ -1,23 +1,37 @@
-"""What Spark's session says, and to whom."""
+"""The configuration of Spark: tasks and worker processes that fit the machine."""
 
 from __future__ import annotations
 
-import socket
-from contextlib import closing
-
 import pytest
-from pyspark.accumulators import AccumulatorTCPServer, UpdateRequestHandler
 
-from warren.pipeline import session
+from warren.config.sections import Spark
+from warren.pipeline.session import configuration, state_tasks
+
+POOL = "spark.python.factory.idleWorkerMaxPoolSize"
 
 
-def test_java_that_hangs_up_in_the_middle_of_a_word_is_not_told_of(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(AccumulatorTCPServer, "handle_error", AccumulatorTCPServer.handle_error)
-    session.quieten()
-    with AccumulatorTCPServer(("127.0.0.1", 0), UpdateRequestHandler, "token") as server:
-        with closing(socket.create_connection(("127.0.0.1", server.server_address[1]))) as java:
-            java.sendall(b"token")
-        server.handle_request()
-    assert capfd.readouterr() == ("", "")
+@pytest.mark.parametrize(("cores", "tasks"), [(1, 1), (2, 1), (3, 1), (4, 2), (8, 4), (64, 4)])
+def test_half_of_the_cores_keep_windows(cores: int, tasks: int) -> None:
+    assert state_tasks(cores) == tasks
+
+
+@pytest.mark.parametrize(
+    ("master", "clusters", "workers"),
+    [
+        ("local", 1, "1"),
+        ("local[2]", 1, "1"),
+        ("local[2]", 10, "10"),
+        ("local[8]", 3, "12"),
+        ("local[4,2]", 1, "2"),
+    ],
+)
+def test_idle_workers_stay_as_many_as_triggers_need(master: str, clusters: int, workers: str) -> None:
+    assert configuration(Spark(master=master), clusters)[POOL] == workers
+
+
+def test_a_spark_cluster_keeps_its_own_pool_size() -> None:
+    assert POOL not in configuration(Spark(master="spark://host:7077"), 1)
+
+
+def test_spark_conf_overrides_the_pool_size() -> None:
+    assert configuration(Spark(master="local[2]", conf={POOL: "7"}), 1)[POOL] == "7"
