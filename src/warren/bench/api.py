@@ -27,7 +27,7 @@ _LAST: Final = 19
 _FORMS: Final = ("plain", "gzip")
 # the groups whose pages are requested
 _ASKED: Final = {"one": "one group", "all": "all in turn"}
-# how long a turn is, of those in which nobody asks and of those in which somebody does
+# length of the alternating phases without and with requests
 _TURN_S: Final = 12.0
 _SAMPLE_S: Final = 2.0
 # scrapes begin at any moment between two snapshots, not just after one
@@ -80,7 +80,7 @@ def figures(found: dict[str, Any]) -> list[Figure]:
             Figure(f"/lag of {who}, time of one p50", load["took_ms"]["p50"], "ms"),
             Figure(f"/lag of {who}, time of one p99", load["took_ms"]["p99"], "ms"),
             Figure(f"/lag of {who}, failed", load["failed"] + turns["failed"], "requests", 0),
-            Figure("trigger p50, nobody asks", quiet_s, "s"),
+            Figure("trigger p50, without requests", quiet_s, "s"),
             Figure(f"trigger p50, {turns['rate']:,.0f} /lag of {who} a second", asked_s, "s"),
             Figure(f"trigger beside /lag of {who}, to quiet", asked_s / quiet_s, "x", slower),
         ]
@@ -119,11 +119,11 @@ def _loaded(plan: ApiPlan, subject: Child, client: Child, sampler: Sampler, tell
 
 
 def _turns(plan: ApiPlan, subject: Child, client: Child, asked: dict[str, Any], tell: Tell) -> dict[str, Any]:
-    """Triggers while nobody asks and while somebody does, in turns: a machine's moods hit both alike."""
+    """Triggers without and with requests, in alternating phases: noise of the machine affects both."""
     step = f"in turns, {len(asked['groups']):,} groups"
     rounds = max(round(plan.seconds / _TURN_S), 1)
     loads: list[dict[str, Any]] = []
-    # whether somebody asked: times of triggers
+    # with requests or without: times of triggers
     triggers: dict[bool, list[int]] = {False: [], True: []}
     for number in range(2 * rounds):
         tell(step, number, 2 * rounds)

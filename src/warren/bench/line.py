@@ -122,7 +122,7 @@ class Child:
                 for line in self._process.stdout:
                     self._said.put(json.loads(line))
         finally:
-            # also when what comes is no JSON: nobody shall wait for more
+            # also after invalid JSON: nothing may wait for more
             self._said.put(None)
 
     def _offspring(self) -> list[psutil.Process]:

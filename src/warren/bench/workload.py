@@ -21,7 +21,7 @@ INTERVALS: Final = 10
 # triggers whose times Spark remembers for us: more than any benchmark sees
 _TRIGGERS: Final = 1_000
 
-# what is being done, how much of it is done, of how much; None: nobody knows
+# the step, how much of it is done, of how much; None: not known
 Tell = Callable[[str, float, float | None], None]
 
 

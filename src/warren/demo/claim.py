@@ -48,7 +48,7 @@ def claim(directory: Path, patience_s: float) -> IO[str]:
 
 
 def _exists(pid: int) -> bool:
-    """Zero is nobody: a claim that is just being written."""
+    """Zero: a claim that is just being written."""
     if pid == 0:
         return False
     try:

@@ -114,7 +114,7 @@ def log4j(log: Path) -> str:
             "logger.start.additivity": "false",
             "logger.start.appenderRef.file.ref": "file",
             "logger.start.appenderRef.out.ref": "out",
-            # a thousand lines at every start that nobody reads
+            # a thousand useless lines at every start
             "logger.config.name": "org.apache.kafka.common.config.AbstractConfig",
             "logger.config.level": "warn",
         }

@@ -1,4 +1,4 @@
-"""One partition under the loupe: its window, its heads and the clock, and the verdict with its reason."""
+"""One partition in detail: its window, its heads and the time, and the verdict with its reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Entry:
     timestamp: int
     # UNKNOWN when there was no head to compare with
     lag: int
-    # what was certainly there; UNKNOWN when nobody said
+    # the floor of the lag; UNKNOWN when it is not in the input
     floor: int = UNKNOWN
 
 

@@ -20,7 +20,7 @@ class RuleBook:
     """Rules in the order in which they are asked; the last one always holds."""
 
     rules: tuple[RuleSpec, ...]
-    # the allowed lag where nobody has set one
+    # the default of allowed-lag
     allowed_lag: int = 0
 
     def spec(self, rule: int) -> RuleSpec:

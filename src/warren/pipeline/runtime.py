@@ -1,4 +1,4 @@
-"""What Spark runs from, made once and kept in the user's cache so that it starts in half the time.
+"""Spark's home and class archive, created once in the user's cache: they halve the time of a start.
 
 Spark puts a zip of its Python half before the installed package, and Python compiles a zip's modules again in each of
 the dozen processes that a query starts: a home without the zips saves about 0.7 s in each. Java reads and checks
@@ -38,7 +38,7 @@ def spark_home() -> Path:
         try:
             draft.rename(home)
         except OSError:
-            # another process was quicker
+            # another process created it first
             for part in _PARTS:
                 (draft / part).unlink()
             draft.rmdir()
@@ -78,7 +78,7 @@ def make_archive() -> None:
 
 
 def environment(environ: Any) -> None:
-    """Set what Spark looks for in the environment, unless somebody has set it."""
+    """Set Spark's environment variables, unless they are set already."""
     environ.setdefault("SPARK_HOME", str(spark_home()))
     # the workers run the same Python as this process
     environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -42,7 +42,7 @@ _STATUSES: Final = tuple(Status)
 _LAST_OFFSET: Final = 4
 _LAST_TIMESTAMP: Final = 5
 # owner and client id of a partition that no member has
-_NOBODY: Final = ("", "")
+_NO_OWNER: Final = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class ClusterView:
         )
 
     def explained(self, group: GroupStatus) -> GroupStatus:
-        """Sentences are made when somebody asks, not in every trigger: most are never read."""
+        """Sentences are built on request, not in every trigger: most are never read."""
         number = self.structure.index.get(group.group)
         if number is None:
             return group
@@ -220,7 +220,7 @@ class ClusterView:
             found[topic] = tuple(
                 PartitionDetail(
                     self._entries(by_partition[each]) if each in by_partition else (),
-                    *owners.get((topic, each), _NOBODY),
+                    *owners.get((topic, each), _NO_OWNER),
                     int(self.verdict.current_lag[by_partition[each]]) if each in by_partition else 0,
                     self._floors(by_partition[each]) if each in by_partition else (),
                 )
@@ -289,7 +289,7 @@ class ClusterView:
         )
         found = []
         for each in self._numbers(topic, by_partition):
-            owner, client_id = owners.get((topic, each), _NOBODY)
+            owner, client_id = owners.get((topic, each), _NO_OWNER)
             head, tail = heads[each] if each < len(heads) else (None, None)
             row = by_partition.get(each)
             if row is None:

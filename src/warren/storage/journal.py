@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # raised whenever what is written below changes
 STATE_VERSION: Final = 3
 
-# a base is written anew after so many entries, and up to as many more: buckets take turns
+# a new base is written after this many entries, plus an offset by bucket, so that buckets do not do it together
 _ENTRIES: Final = 40
 _TURNS: Final = 24
 
@@ -27,7 +27,7 @@ class StateVersionError(WarrenError):
 
 
 class Journal:
-    """The states of whatever bucket Spark is calling the operator for."""
+    """The state of the bucket that Spark is calling the operator for."""
 
     def __init__(self, handle: StatefulProcessorHandle, scratch: str) -> None:
         """`scratch` names the copies of the buckets on this machine."""
@@ -50,7 +50,7 @@ class Journal:
         return core.without_changes(bucket)
 
     def store(self, number: int, bucket: Bucket) -> bytes | None:
-        """Write down what changed; returns it, for the readers. None: no window did."""
+        """Store what changed; returns it, for the driver. None: no window did."""
         tps, rows = core.save(bucket)
         changes = core.changes(bucket, full=False)
         turn = _ENTRIES + number % _TURNS
@@ -68,7 +68,7 @@ class Journal:
         return changes
 
     def load_parts(self) -> tuple[bytes, bytes]:
-        """The base as it is; for what is written whole each time."""
+        """The base; for state without journal entries."""
         held: Any = self._base.get()
         return bytes(held[0]), bytes(held[1])
 

@@ -51,7 +51,7 @@ CASES = [
             "/metrics gzip, next, p50",
             "/lag of one group",
             "/lag of all in turn",
-            "trigger p50, nobody asks",
+            "trigger p50, without requests",
         ),
     ),
 ]
