@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warren.clock import LookClock, Moment, jump_sentence
+from warren.clock import LookClock, Moment, jump_message
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 NOW = 1_700_000_000_000
@@ -71,6 +71,6 @@ def test_a_jump_is_told_for_a_minute(jump_ms: int) -> None:
 
 
 def test_the_sentence_says_which_way_and_how_far() -> None:
-    assert jump_sentence(0) == ""
-    assert "forward by 10800 s" in jump_sentence(3 * HOUR)
-    assert "back by 10800 s" in jump_sentence(-3 * HOUR)
+    assert jump_message(0) == ""
+    assert "forward by 10800 s" in jump_message(3 * HOUR)
+    assert "back by 10800 s" in jump_message(-3 * HOUR)

@@ -59,7 +59,8 @@ class Recorder:
 
 
 def with_parts(tmp_path: Path, failing: str = "") -> tuple[Service, list[str]]:
-    made, calls = service(tmp_path, ""), []
+    made = service(tmp_path, "")
+    calls: list[str] = []
     made._parts = tuple(Recorder(name, calls, failing) for name in ("server", "engine", "notifier"))
     return made, calls
 

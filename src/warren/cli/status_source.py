@@ -11,10 +11,10 @@ import httpx
 import msgspec
 
 from warren.common.status import Status
-from warren.config.problems import did_you_mean
 from warren.errors import WarrenError
 from warren.secrecy import address as shown_url
 from warren.snapshot.model import PartitionFields
+from warren.spelling import did_you_mean
 
 _TIMEOUT_S: Final = 10.0
 # parallel requests: Burrow needs one for each group

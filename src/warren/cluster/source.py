@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from warren.clock import LookClock, Moment, jump_sentence, monotonic_ms, now_ms
+from warren.clock import LookClock, Moment, jump_message, monotonic_ms, now_ms
 from warren.cluster.missing_partitions import MissingPartitions, TopicPartition
 from warren.cluster.requests import Requests
 from warren.kafka.login import Property
@@ -93,7 +93,7 @@ class LookPlanner:
             as_of_ms,
             end["steady"],
             end["expiry"],
-            jump_sentence(end["jumped"]),
+            jump_message(end["jumped"]),
             full,
             self._requests.between(start["request"], end["request"]),
             missing=self._missing.read(),

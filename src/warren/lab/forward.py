@@ -201,8 +201,8 @@ class _Warren:
             allowed_lag = book.allowed_lag if looks.allowed_lag is None else looks.allowed_lag
             verdict = judge(
                 digest(bucket.windows, allowed_lag),
-                bucket.heads.newest_offset[bucket.place_of],
-                lowest[bucket.place_of],
+                bucket.heads.newest_offset[bucket.tp_of],
+                lowest[bucket.tp_of],
                 _ms(now_s),
                 RuleSettings(looks.intervals, allowed_lag, 0.0, book),
             )
@@ -213,13 +213,13 @@ class _Warren:
     def lag(self) -> Ints:
         """How far every group is behind now."""
         bucket = self._bucket
-        head = bucket.heads.newest_offset[bucket.place_of]
+        head = bucket.heads.newest_offset[bucket.tp_of]
         return self._by_group(np.maximum(head - bucket.windows.offset[:, -1], 0), 0)
 
     def _by_group(self, values: npt.NDArray[Any], otherwise: int) -> Ints:
         result = np.full(len(self._played.groups), otherwise, dtype=np.int64)
         # the index of a topic partition is that of its group: each group has a partition of its own
-        result[self._bucket.place_of] = values
+        result[self._bucket.tp_of] = values
         return result
 
     def _commits(self, incoming: slice, before_s: float, now_s: float) -> CommitsSeen:

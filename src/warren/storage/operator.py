@@ -106,7 +106,7 @@ def apply_frames(bucket: Bucket, incoming: Frames) -> None:
     expiry_ms = max((each.expiry_ms for each in seen), default=0)
     requests = _requests(incoming)
     if requests:
-        bucket.forget(requests)
+        bucket.apply_requests(requests)
     tombstones = [GroupTombstones.read(payload) for payload in incoming[frames.TOMBSTONES]]
     for tombstone in tombstones:
         bucket.apply_tombstones(tombstone)

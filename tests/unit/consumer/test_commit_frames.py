@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.integration.pipeline.read_tasks import Record, commit, commit_key, group_tombstone
+from tests.integration.pipeline.hands import Record, commit, commit_key, group_tombstone
 
 from warren.common import frames
 from warren.common.group_records import GroupDeleted, GroupRecord

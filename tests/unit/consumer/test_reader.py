@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.integration.pipeline.read_tasks import commit
+from tests.integration.pipeline.hands import commit
 
 from warren.common import frames
 from warren.common.group_filter import GroupFilter
 from warren.consumer import drain as draining
-from warren.consumer import reading
+from warren.consumer import reader
 from warren.consumer.drain import _joined
 from warren.consumer.plan import Range
 from warren.consumer.source import OffsetsSettings, ReadTask
@@ -57,9 +57,9 @@ def test_a_record_that_cannot_be_taken_does_not_stop_the_others(groups: list[str
         return decode(records, lambda _: True)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(reading, "decode", fails)
-        patched.setattr(reading, "kept_drain", lambda *_: Given(groups))
-        batches = list(reading.read(SETTINGS, ReadTask("mine", (Range(0, 0, 1, 0),), 0, 1)))
+        patched.setattr(reader, "decode", fails)
+        patched.setattr(reader, "kept_drain", lambda *_: Given(groups))
+        batches = list(reader.read(SETTINGS, ReadTask("mine", (Range(0, 0, 1, 0),), 0, 1)))
 
     offsets: list[int] = []
     counted, lost = 0, 0
@@ -68,7 +68,7 @@ def test_a_record_that_cannot_be_taken_does_not_stop_the_others(groups: list[str
             offsets += CommitsSeen.read(row["payload"]).offset.tolist()
         elif row["kind"] == frames.SKIPPED:
             said = json.loads(row["payload"])
-            counted, lost = counted + said["records"], lost + said["skipped"].get(reading.LOST, 0)
+            counted, lost = counted + said["records"], lost + said["skipped"].get(reader.LOST, 0)
     assert offsets == [number for number, group in enumerate(groups) if group == "fine"]
     assert (counted, lost) == (len(groups), groups.count("bad"))
     if "bad" not in groups:
@@ -83,10 +83,10 @@ def test_a_fault_that_is_in_all_records_is_told_instead_of_skipping_everything(
             raise MemoryError
         return decode(records, lambda _: True)
 
-    monkeypatch.setattr(reading, "decode", fails)
-    monkeypatch.setattr(reading, "kept_drain", lambda *_: Given(["g"] * 200))
-    with pytest.raises(reading.UnreadableError, match="offsets: more than 100 records cannot be taken"):
-        list(reading.read(SETTINGS, ReadTask("mine", (Range(0, 0, 1, 0),), 0, 1)))
+    monkeypatch.setattr(reader, "decode", fails)
+    monkeypatch.setattr(reader, "kept_drain", lambda *_: Given(["g"] * 200))
+    with pytest.raises(reader.UnreadableError, match="offsets: more than 100 records cannot be taken"):
+        list(reader.read(SETTINGS, ReadTask("mine", (Range(0, 0, 1, 0),), 0, 1)))
 
 
 def test_large_records_do_not_overflow_a_column() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.integration.pipeline.read_tasks import commit, group_tombstone
+from tests.integration.pipeline.hands import commit, group_tombstone
 from tests.unit.pipeline_double import NOW, Pipeline, look, records
 
 from warren.common.sentinels import EMPTY
@@ -68,8 +68,8 @@ def take(windows: Windows, events: list[Event], min_distance_ms: int) -> None:
     )
     if batch.deleted.any():
         deletions = row[batch.deleted], batch.order[batch.deleted]
-        storage.forget_into(windows, *deletions)
-        commits = storage.survivors(commits, *deletions)
+        storage.delete_before(windows, *deletions)
+        commits = storage.newer_than(commits, *deletions)
     storage.place_into(windows, commits, min_distance_ms)
 
 

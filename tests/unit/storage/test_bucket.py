@@ -282,7 +282,7 @@ def test_a_commit_outlives_the_deletions_before_it() -> None:
 
 def test_a_wish_to_forget_a_group_or_one_topic_of_it(bucket: Bucket) -> None:
     bucket.apply_commits(commits(Commit("b", "orders", 0, 1, 21), Commit("b", "clicks", 1, 1, 22)), NOW, True)
-    bucket.forget([Request("a"), Request("b", "clicks"), Request("nobody"), Request("b", "nothing")])
+    bucket.apply_requests([Request("a"), Request("b", "clicks"), Request("nobody"), Request("b", "nothing")])
     assert set(shown(bucket)) == {("b", "orders", 0)}
     assert bucket.groups.to_pylist() == ["b"]
 
@@ -364,10 +364,10 @@ class TestReport:
         everything = {("a", "orders"), ("a", "clicks")}
         assert {each[:2] for each in self.reported(self.loaded(bucket), full=True).values()} == everything
         loaded = self.loaded(bucket)
-        loaded.forget([Request("a", "orders")])
+        loaded.apply_requests([Request("a", "orders")])
         assert {each[:2] for each in self.reported(loaded).values()} == {("a", "clicks")}
 
     def test_an_emptied_bucket_is_reported_too(self, bucket: Bucket) -> None:
         loaded = self.loaded(bucket)
-        loaded.forget([Request("a")])
+        loaded.apply_requests([Request("a")])
         assert self.reported(loaded) == {}
