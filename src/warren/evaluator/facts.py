@@ -1,4 +1,4 @@
-"""What the rules look at: arrays over many windows to judge by, and the numbers of one window to speak of."""
+"""The input of the rules: arrays over many windows, and the numbers of one window for its sentence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from warren.storage.windows import Ints, Mask
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What only a new commit can change, so it is computed once per commit: 1-D arrays, one item per window."""
+    """What the rules need from a window and only a new commit can change: 1-D arrays, one item per window."""
 
     entries: Ints
     # of the oldest and the newest entry; 0 while there is none
@@ -47,7 +47,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The windows' digest, and how they stand against heads and clock now."""
+    """The windows' digest, and their state relative to the current heads and time."""
 
     digest: Digest
     current_lag: Ints
@@ -63,7 +63,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What a rule's sentence may speak of: one window, its heads and the clock."""
+    """The numbers for a rule's sentence: one window, its heads and the time."""
 
     # of the window's entries, oldest first; a lag or a floor may be UNKNOWN
     offsets: Sequence[int]

@@ -33,7 +33,7 @@ def enough_known(known: Mask) -> Mask:
 
 
 def fit(head: Ints, lag: Ints, known: Mask) -> Line:
-    """The line of least squares through what is known of each row; 0 everywhere where head or lag stand still."""
+    """The line of least squares through what is known of each row; 0 where head or lag do not change."""
     across, up = (_round_their_mean(each, known) for each in (head, lag))
     together = (across * up).sum(axis=1)
     of_head = (across * across).sum(axis=1)
@@ -44,7 +44,7 @@ def fit(head: Ints, lag: Ints, known: Mask) -> Line:
 
 
 def _round_their_mean(values: Ints, known: Mask) -> Floats:
-    """The values less their mean, and 0 where they are not known."""
+    """The values minus their mean, and 0 where they are not known."""
     # offsets can be too great for the floating point that squares need
     first = np.take_along_axis(values, known.argmax(axis=1)[:, None], axis=1)
     steps = np.where(known, values - first, 0).astype(np.float64)

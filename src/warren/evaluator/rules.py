@@ -18,7 +18,7 @@ from warren.storage.windows import Ints, Mask, Windows
 
 
 class Rule(IntEnum):
-    """Which rule decided. The numbers are those of docs/rules.md, in the order of asking, and never change."""
+    """Which rule decided. The numbers are those of docs/rules.md, in the order of evaluation, and never change."""
 
     NO_COMMIT = 1
     TOO_FEW_COMMITS = 2
@@ -35,7 +35,7 @@ class Rule(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuleSpec:
-    """A rule as it is asked: all windows at once whether it holds, and then why it does for one of them."""
+    """A rule: whether it holds for all windows at once, and why it does for one of them."""
 
     rule: Rule
     status: Status
@@ -72,19 +72,19 @@ NO_COMMIT: Final = RuleSpec(Rule.NO_COMMIT, Status.OK, _nothing_was_committed, _
 
 # 2: too_few_commits
 
-# with fewer than this `trend` waits: two commits have one distance between them, which says little
+# with fewer commits `trend` waits: two commits have a single distance, which is too little
 FEWEST_COMMITS: Final = 3
-# but not for ever: who is silent for so long has ended
+# but not for ever: a consumer that is silent for this long has ended
 LONGEST_WAIT_MS: Final = 300_000
 
 
 def _the_window_has_too_few_commits(facts: Facts) -> Mask:
-    """Fewer entries than the configuration wants to see before it judges."""
+    """Fewer entries than `minimum-complete` requires."""
     return np.less(facts.complete, np.float32(facts.minimum_complete))
 
 
 def _there_are_hardly_any_commits(facts: Facts) -> Mask:
-    """Too few to know the rhythm of the consumer, and the last one not long ago."""
+    """Too few to know the commit interval of the consumer, and the last one not long ago."""
     window = facts.digest
     waiting: Mask = facts.now_ms - window.last_timestamp <= LONGEST_WAIT_MS
     return np.less(window.entries, FEWEST_COMMITS) & waiting | _the_window_has_too_few_commits(facts)
@@ -168,7 +168,7 @@ def _stopped_sentence(numbers: Numbers) -> str:
 
 
 def _not_stopped_sentence(numbers: Numbers) -> str:
-    """What the rules after this one add where the consumer is silent all the same."""
+    """What the rules after this one add where the consumer is silent."""
     return (
         f"The last commit is {_seconds(numbers.silence_ms)} old, longer than the {_seconds(numbers.span_ms)} "
         f"of the window, but the stored head {numbers.lowest_sample} is not above {numbers.offsets[-1]}: "
@@ -183,7 +183,7 @@ STOPPED: Final = RuleSpec(Rule.STOPPED, Status.STOP, _the_commits_stopped, _stop
 
 
 def rewound(offset: Ints, filled: Mask) -> Mask:
-    """Some offset is below the one before it, and none after the first such fall has reached that again."""
+    """Some offset is below the previous one, and no later one has reached that again."""
     falls = (offset[:, 1:] < offset[:, :-1]) & filled[:, :-1]
     rewound = np.asarray(falls.any(axis=1))
     rows = np.flatnonzero(rewound)
@@ -212,7 +212,7 @@ REWOUND: Final = RuleSpec(Rule.REWOUND, Status.REWIND, lambda facts: facts.diges
 
 
 def caught_up(windows: Windows, allowed_lag: Ints) -> Mask:
-    """At some commit no more than the allowed lag was certainly there; windows from elsewhere have lags alone."""
+    """At some commit the floor was within the allowed lag; windows from other sources have lags only."""
     certain = np.where(windows.floor == UNKNOWN, windows.lag, windows.floor)
     caught_up: Mask = ((certain != UNKNOWN) & (certain <= allowed_lag[:, None])).any(axis=1)
     return caught_up
@@ -311,12 +311,12 @@ KEEPING_PACE: Final = RuleSpec(Rule.KEEPING_PACE, Status.OK, _otherwise, _keepin
 
 # 10: growing, and 11: not_growing where none of the rules of `trend` holds
 
-# Lags that grow lie on a line; those of a group that lags evenly waver, and by chance they waver along a line. The
-# nearer to 1, the more rarely that is taken for growth, and the more even the growth must be. `warren lab` shows both.
+# Growing lags lie on a line; those of a group that lags evenly fluctuate, and by chance along a line. The nearer to 1,
+# the less often that is mistaken for growth, and the more even the growth must be. `warren lab` shows both.
 STRAIGHT: Final = 0.99
 # the share of what comes in that stays unread; that of a group that is minutes late is 0.02 when traffic rises at dawn
 WORTH_A_WARNING: Final = 0.03
-# in messages, over the window: where a few come a minute, chance makes such lines
+# in messages, over the window: with a few messages a minute, such lines occur by chance
 LEAST_RISE: Final = 10
 
 
@@ -368,12 +368,12 @@ def _not_growing_sentence(numbers: Numbers) -> str:
 
 
 def _known(numbers: Numbers) -> list[int]:
-    """The known lags that the rule looks at: all but the newest."""
+    """The known lags that the rule uses: all but the newest."""
     return [lag for lag in numbers.lags[:-1] if lag != UNKNOWN]
 
 
 def _line(numbers: Numbers) -> Line:
-    """The line through all known lags but the newest, as the rule draws it."""
+    """The line through all known lags but the newest, as in the rule."""
     lag, offset = (np.array([values[:-1]], dtype=np.int64) for values in (numbers.lags, numbers.offsets))
     return fit(offset + lag, lag, lag != UNKNOWN)
 

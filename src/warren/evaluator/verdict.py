@@ -1,4 +1,4 @@
-"""From windows to statuses: the rules in the order of asking, where the first that holds decides."""
+"""From windows to statuses: the rules in their order, where the first that holds decides."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from warren.storage.windows import Ints, Windows
 
 @dataclass(frozen=True, slots=True)
 class RuleBook:
-    """Rules in the order in which they are asked; the last one always holds."""
+    """Rules in the order of evaluation; the last one always holds."""
 
     rules: tuple[RuleSpec, ...]
     # the default of allowed-lag
@@ -42,7 +42,7 @@ CACHING: Final = RuleBook(
         rules.KEEPING_PACE,
     )
 )
-# Burrow's, but a warning needs a lag that grows, and no verdict comes before there is ground for it
+# Burrow's, but WARN needs a growing lag, and there is no status other than OK without enough commits
 TREND: Final = RuleBook(
     (
         rules.NO_COMMIT,
@@ -55,7 +55,7 @@ TREND: Final = RuleBook(
         rules.GROWING,
         rules.NOT_GROWING,
     ),
-    # what the marker of a transaction leaves behind a consumer that has read everything
+    # a transaction's marker leaves a lag of 1 for a consumer that has read everything
     allowed_lag=1,
 )
 # a mapping of class-name of the evaluator: its rules
@@ -68,7 +68,7 @@ for _spec in (*CACHING.rules, *TREND.rules):
 
 @dataclass(frozen=True, slots=True)
 class RuleSettings:
-    """How windows are judged."""
+    """Settings of the evaluation."""
 
     # entries that a full window has
     intervals: int
@@ -80,7 +80,7 @@ class RuleSettings:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judgement on many partitions: 1-D arrays, one item per window."""
+    """The verdicts on many partitions: 1-D arrays, one item per window."""
 
     # of Status
     status: npt.NDArray[np.int8]
@@ -91,7 +91,7 @@ class Verdict:
 
 
 def digest(windows: Windows, allowed_lag: Ints | int) -> Digest:
-    """What the windows alone say; `allowed_lag` is one number for all windows or one for each."""
+    """The digests of windows; `allowed_lag` is one number for all windows or one for each."""
     filled = windows.order != EMPTY
     entries = np.count_nonzero(filled, axis=1).astype(np.int64)
     every = np.arange(windows.rows)
