@@ -156,7 +156,7 @@ def test_the_demo_judges_every_group_and_the_image_knows_that_it_is_healthy(
         demo.kill()
     shown = (place / "output").read_text()
     assert demo.returncode == 0, shown
-    assert "Every group has the status that it was made for" in shown
+    assert "Every group has its intended status" in shown
     # at the width that a terminal has when nobody has changed it
     for actor in CAST:
         assert re.search(rf"^ *{actor.name} ", shown, re.MULTILINE), shown

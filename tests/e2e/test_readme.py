@@ -46,7 +46,7 @@ def test_make_demo() -> None:
     ended = _called(f"{COMMANDS[0]} ARGS='--check --port 0'", ROOT)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "Every group has the status that it was made for" in ended.stdout
+    assert "Every group has its intended status" in ended.stdout
     assert "Traceback" not in ended.stdout + ended.stderr
 
 

@@ -68,10 +68,10 @@ def test_everything_answers(broker: Broker, zookeeper: str, tmp_path: Path) -> N
     )
     assert tries["cluster.local"]["detail"].startswith("1 broker, ")
     assert "__consumer_offsets" in tries["consumer.local"]["detail"]
-    assert tries["consumer.old"]["detail"] == "/kafka/consumers is there"
+    assert tries["consumer.old"]["detail"] == "/kafka/consumers exists"
     assert tries["zookeeper"]["detail"] == "session opened"
-    assert tries["sink.lake"]["detail"] == f"can be made in {tmp_path}"
-    assert tries["sink.stream"]["detail"] == "1 broker, never-made is not there yet"
+    assert tries["sink.lake"]["detail"] == f"can be created in {tmp_path}"
+    assert tries["sink.stream"]["detail"] == "1 broker, never-made does not exist yet"
     assert all(0 < one["seconds"] < 10 for one in tries.values())
     assert (code, answer["ok"], answer["problems"]) == (0, True, [])
 

@@ -138,7 +138,7 @@ def test_a_java_that_dies_is_told_in_a_sentence(run: Run) -> None:
     assert run.process.wait(STOP_S) == 1, run.output
     # the log may say more; what the command ends with is the sentence
     assert [line[:28] for line in run.output.splitlines() if not line.startswith("{")] == [
-        "Error: Spark ended by itself"
+        "Error: Spark ended unexpectedly"
     ]
 
 

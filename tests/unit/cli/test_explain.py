@@ -136,15 +136,15 @@ class Bad:
 
 
 BAD = [
-    Bad("a word", "x\n", ["line 1: no JSON: expecting value, column 1"], 0),
-    Bad("between good lines", f"{LINE}\n{{]\n{LINE}\n", ["line 2: no JSON"], 2),
-    Bad("cut off in the middle", f"{LINE}\n{LINE[:40]}\n{LINE}\n", ["line 2: no JSON"], 2),
-    Bad("cut off at the end", f"{LINE}\n{LINE[:-1]}", ["line 2: no JSON: expecting ',' delimiter"], 1),
+    Bad("a word", "x\n", ["line 1: not JSON: expecting value, column 1"], 0),
+    Bad("between good lines", f"{LINE}\n{{]\n{LINE}\n", ["line 2: not JSON"], 2),
+    Bad("cut off in the middle", f"{LINE}\n{LINE[:40]}\n{LINE}\n", ["line 2: not JSON"], 2),
+    Bad("cut off at the end", f"{LINE}\n{LINE[:-1]}", ["line 2: not JSON: expecting ',' delimiter"], 1),
     Bad("a wrong field", f'{{"id": 1, "window": 2}}\n{LINE}\n', ["line 1: Expected `array | null`"], 1),
-    Bad("a long value that breaks off", '{\n "id": 1,\n "window":\n', ["line 3: no JSON"], 0),
-    Bad("blank lines count", f"\n\n{LINE}\n\nx\n", ["line 5: no JSON"], 1),
+    Bad("a long value that breaks off", '{\n "id": 1,\n "window":\n', ["line 3: not JSON"], 0),
+    Bad("blank lines count", f"\n\n{LINE}\n\nx\n", ["line 5: not JSON"], 1),
     Bad("in a list", f"[{LINE}, 7, {LINE}]", ["line 1: an object was expected, not a number"], 2),
-    Bad("two problems", "x\ny\n", ["line 1: no JSON", "line 2: no JSON"], 0),
+    Bad("two problems", "x\ny\n", ["line 1: not JSON", "line 2: not JSON"], 0),
     Bad(
         "not the answer it should be",
         '{"error": true, "message": "gone"}',

@@ -45,7 +45,7 @@ def test_figures_alone_go_to_standard_output(capsys: pytest.CaptureFixture[str])
     ("arguments", "sentence"),
     [
         (["--only", "nonesuch"], "no class matches nonesuch; there are"),
-        (["--plot", "lab.gif"], "lab.gif would be no SVG: give a name that ends in .svg"),
+        (["--plot", "lab.gif"], "lab.gif is not an SVG file: give a name that ends in .svg"),
         ([*FEW, "--json", "/dev/null/lab.json"], "cannot write /dev/null/lab.json"),
     ],
     ids=["no such class", "no such picture", "no such directory"],

@@ -121,13 +121,13 @@ def test_a_host_that_a_template_makes_is_not_tried() -> None:
 
 def test_a_mail_server_greets(receivers: ExitStack, certificates: Certificates) -> None:
     plain = receivers.enter_context(MailReceiver())
-    assert outcome(mail(plain)) == (True, "greets without TLS, takes no login")
+    assert outcome(mail(plain)) == (True, "connected without TLS, accepts no login")
     secured = receivers.enter_context(
         MailReceiver(certificates, tls="starttls", mechanisms=("PLAIN", "LOGIN"))
     )
     login = {"auth-type": "plain", "username": "u", "password": "p", "extra-ca": str(certificates.ca)}
     reached, detail = outcome(mail(secured, **login))
-    assert (reached, detail.partition(",")[0]) == (True, "greets with STARTTLS")
+    assert (reached, detail.partition(",")[0]) == (True, "connected with STARTTLS")
     assert "PLAIN" in detail
     reached, detail = outcome(mail(secured, **login | {"extra-ca": ""}))
     assert not reached
@@ -148,20 +148,20 @@ def test_a_mail_server_that_speaks_tls_from_the_first_byte(
 ) -> None:
     receiver = receivers.enter_context(MailReceiver(certificates, tls="tls"))
     module = mail(receiver, **{"tls": "tls", "extra-ca": str(certificates.ca)})
-    assert outcome(module) == (True, "greets with TLS, takes no login")
+    assert outcome(module) == (True, "connected with TLS, accepts no login")
 
 
 def test_a_login_that_the_mail_server_does_not_take(receivers: ExitStack) -> None:
     receiver = receivers.enter_context(MailReceiver(mechanisms=["PLAIN"]))
     reached, detail = outcome(mail(receiver, **{"auth-type": "login", "username": "u", "password": "p"}))
     assert not reached
-    assert detail.startswith("greets, but takes only PLAIN: auth-type login will fail")
+    assert detail.startswith("accepts only PLAIN: auth-type login will fail")
 
 
 def test_a_login_where_none_is_taken_is_left_out(receivers: ExitStack) -> None:
     receiver = receivers.enter_context(MailReceiver())
     module = mail(receiver, **{"auth-type": "login", "username": "u", "password": "p"})
-    assert outcome(module) == (True, "greets without TLS, takes no login")
+    assert outcome(module) == (True, "connected without TLS, accepts no login")
 
 
 def test_slack_says_whose_token_it_is(receivers: ExitStack) -> None:
@@ -176,7 +176,7 @@ def test_slack_says_whose_token_it_is(receivers: ExitStack) -> None:
 
     receiver = receivers.enter_context(HttpReceiver(responder=slack))
     bot = SlackNotifier(token=SecretStr("xoxb-good"), channel="#c", api_url=f"{receiver.url}/api/")
-    assert outcome(bot) == (True, "knows the token: warren of Kafka")
+    assert outcome(bot) == (True, "token of warren in Kafka")
     wrong = bot.model_copy(update={"token": SecretStr("xoxb-bad")})
     assert outcome(wrong) == (False, "refuses the token: invalid_auth")
     assert {(request.method, request.path) for request in receiver.received} == {("POST", "/api/auth.test")}

@@ -118,8 +118,8 @@ class Refused(NamedTuple):
 
 
 REFUSED = [
-    Refused("gone", Reply(404), "The receiver answered HTTP 404; check the URL It would not be tried again."),
-    Refused("down", Reply(503), "The receiver answered HTTP 503; see its log It would be tried again."),
+    Refused("gone", Reply(404), "The receiver answered HTTP 404; check the URL It would not be retried."),
+    Refused("down", Reply(503), "The receiver answered HTTP 503; see its log It would be retried."),
 ]
 
 

@@ -108,9 +108,9 @@ def test_nobody_listens() -> None:
 
 def test_parquet_writes_where_it_may(tmp_path: Path) -> None:
     outcome = sink_outcome(ParquetSink(path=str(tmp_path)))
-    assert (outcome.reached, outcome.detail) == (True, "can be written")
+    assert (outcome.reached, outcome.detail) == (True, "is writable")
     outcome = sink_outcome(ParquetSink(path=str(tmp_path / "new" / "deep")))
-    assert (outcome.reached, outcome.detail) == (True, f"can be made in {tmp_path}")
+    assert (outcome.reached, outcome.detail) == (True, f"can be created in {tmp_path}")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -204,7 +204,7 @@ def test_a_cluster_that_does_not_answer(answers: MemoryAnswers, serve: Callable[
     serve(responding(app_of(answers)))
     result = run()
     assert result.exit_code == 1
-    assert "does not answer: no brokers" in result.output
+    assert "does not respond: no brokers" in result.output
 
 
 def test_more_groups_than_rows(answers: MemoryAnswers, serve: Callable[[Respond], None]) -> None:
@@ -274,7 +274,7 @@ def slow(request: httpx.Request) -> httpx.Response:
         (not_found, "neither Warren nor Burrow"),
         (html, "neither Warren nor Burrow"),
         (broken, "answered 500: oh no"),
-        (locked, "asks for credentials"),
+        (locked, "requires credentials"),
         (gone, "cannot be reached: connection refused"),
         (slow, "cannot be reached: ReadTimeout"),
     ],

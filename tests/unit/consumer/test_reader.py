@@ -85,7 +85,7 @@ def test_a_fault_that_is_in_all_records_is_told_instead_of_skipping_everything(
 
     monkeypatch.setattr(reader, "decode", fails)
     monkeypatch.setattr(reader, "kept_drain", lambda *_: Given(["g"] * 200))
-    with pytest.raises(reader.UnreadableError, match="offsets: more than 100 records cannot be taken"):
+    with pytest.raises(reader.UnreadableError, match="offsets: more than 100 records cannot be processed"):
         list(reader.read(SETTINGS, ReadTask("mine", (Range(0, 0, 1, 0),), 0, 1)))
 
 
