@@ -56,14 +56,14 @@ def _bars(panel: Panel) -> Table:
     justified: tuple[JustifyMethod, ...] = ("right", "left", "left", "right")
     for justify in justified:
         shown.add_column(justify=justify)
-    for place, label in enumerate(panel.labels):
+    for index, label in enumerate(panel.labels):
         for number, (name, values) in enumerate(panel.series.items()):
-            bar = _bar(values[place] / panel.highest * _TERMINAL_WIDTH)
+            bar = _bar(values[index] / panel.highest * _TERMINAL_WIDTH)
             shown.add_row(
                 label if number == 0 else "",
                 name,
                 Text(bar, _COLOURS[number % len(_COLOURS)]),
-                f"{values[place]:.3g} {panel.unit}",
+                f"{values[index]:.3g} {panel.unit}",
             )
     return shown
 
@@ -78,9 +78,9 @@ def svg(title: str, panels: Sequence[Panel]) -> str:
     rows = -(-len(panels) // 2)
     width, height = _WIDTH * min(len(panels), 2), _HEIGHT * rows + 30
     drawn = [
-        f'<g transform="translate({_WIDTH * (place % 2)},{30 + _HEIGHT * (place // 2)})">'
+        f'<g transform="translate({_WIDTH * (index % 2)},{30 + _HEIGHT * (index // 2)})">'
         f"{''.join(_drawn(panel))}</g>"
-        for place, panel in enumerate(panels)
+        for index, panel in enumerate(panels)
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -104,9 +104,9 @@ def _drawn(panel: Panel) -> Iterator[str]:
         yield f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
         yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:.3g}</text>'
     slot = (_WIDTH - _LEFT - _RIGHT) / len(panel.labels)
-    for place, label in enumerate(panel.labels):
-        left = _LEFT + slot * place
-        yield from _column(panel, place, left + slot * 0.2, slot * 0.6, scale)
+    for index, label in enumerate(panel.labels):
+        left = _LEFT + slot * index
+        yield from _column(panel, index, left + slot * 0.2, slot * 0.6, scale)
         middle = left + slot / 2
         yield f'<text x="{middle:.1f}" y="{_FLOOR + 18}" text-anchor="middle">{escape(label)}</text>'
     if panel.target is not None:
@@ -117,12 +117,12 @@ def _drawn(panel: Panel) -> Iterator[str]:
         )
 
 
-def _column(panel: Panel, place: int, left: float, width: float, scale: float) -> Iterator[str]:
+def _column(panel: Panel, index: int, left: float, width: float, scale: float) -> Iterator[str]:
     """The bars of one label."""
     base = 0.0
     each = width if panel.stacked else width / len(panel.series)
     for number, (name, values) in enumerate(panel.series.items()):
-        value = max(values[place], 0.0)
+        value = max(values[index], 0.0)
         x = left if panel.stacked else left + each * number
         y = _FLOOR - (base + value) * scale
         yield (

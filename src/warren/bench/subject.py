@@ -96,9 +96,9 @@ def _measured(parent: Parent, watch: Watch, begin: float, end: float) -> dict[st
 def _replay(parent: Parent, settings: Settings) -> None:
     """The same commits again and again in fresh checkpoints: from the second time on Spark and Python are warm."""
     task = parent.task
-    place = Path(settings.spark.checkpoint_dir)
+    checkpoints = Path(settings.spark.checkpoint_dir)
     for run in range(task["runs"]):
-        spark = settings.spark.model_copy(update={"checkpoint_dir": str(place / str(run))})
+        spark = settings.spark.model_copy(update={"checkpoint_dir": str(checkpoints / str(run))})
         engine = PausedEngine(settings.model_copy(update={"spark": spark}))
         began = time.time()
         engine.start()

@@ -48,11 +48,11 @@ def check(
 
     [cyan]warren check --config burrow.toml --json[/cyan]
     """
-    place = config_path(config_dir, config)
+    path = config_path(config_dir, config)
     try:
-        found = _with_templates(examine(place, os.environ))
+        found = _with_templates(examine(path, os.environ))
     except ConfigError as error:
-        found = Examination(place, None, tuple(Problem("error", "", text, "") for text in error.problems))
+        found = Examination(path, None, tuple(Problem("error", "", text, "") for text in error.problems))
     outcomes = _outcomes(found.settings, timeout) if connect and found.settings else []
     if as_json:
         typer.echo(_json(found, outcomes))

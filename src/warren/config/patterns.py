@@ -72,8 +72,8 @@ def compiled(source: str) -> Pattern:
 
 def _in_words(source: str, message: str) -> PatternError:
     _, _, part = message.partition(": ")
-    place = f" at character {source.index(part) + 1}" if part != source and source.count(part) == 1 else ""
+    position = f" at character {source.index(part) + 1}" if part != source and source.count(part) == 1 else ""
     for start, part_start, reason, remedy in _FAULTS:
         if message.startswith(start) and part.startswith(part_start):
-            return PatternError(reason.replace("{part}", part) + place, remedy)
+            return PatternError(reason.replace("{part}", part) + position, remedy)
     return PatternError(message, "correct the expression")

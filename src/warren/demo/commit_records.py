@@ -137,12 +137,12 @@ class Workload:
 
     def batches(self, first: int, head: int, times_ms: Integers) -> list[Batch]:
         """The commits from number `first` on, one for each time; no offset is beyond the head."""
-        places = np.arange(first, first + len(times_ms))
-        homes = self._homes[places % self.shape.windows // self.shape.partitions]
+        numbers = np.arange(first, first + len(times_ms))
+        homes = self._homes[numbers % self.shape.windows // self.shape.partitions]
         # by partition: a producer takes a batch for one partition at half the cost
         order = np.argsort(homes, kind="stable")
-        places, homes, times_ms = places[order], homes[order], times_ms[order]
-        rounds, windows = np.divmod(places, self.shape.windows)
+        numbers, homes, times_ms = numbers[order], homes[order], times_ms[order]
+        rounds, windows = np.divmod(numbers, self.shape.windows)
         groups, partitions = np.divmod(windows, self.shape.partitions)
         keys = _rows(self._keys(groups, partitions))
         values = _rows(self._values(self._offsets(windows, groups, rounds, head), times_ms))

@@ -55,7 +55,7 @@ class Jar:
     version: str
 
     @property
-    def place(self) -> Path:
+    def relative_path(self) -> Path:
         """Where it lies below the cache's `jars`."""
         return Path(self.organisation, f"{self.name}-{self.version}.jar")
 
@@ -88,12 +88,12 @@ def ensure_jars(java: Java, jars: Sequence[Jar], console: Console | None = None)
         with locked(directory.with_name("jars.lock"), say_waiting):
             if damaged := _damaged(directory, jars):
                 _fetch_with_progress(java, damaged, directory, console)
-    return tuple(directory / jar.place for jar in jars)
+    return tuple(directory / jar.relative_path for jar in jars)
 
 
 def _damaged(directory: Path, jars: Iterable[Jar]) -> tuple[Jar, ...]:
     """Those that are not in the directory with the right bytes."""
-    return tuple(jar for jar in jars if _sha256(directory / jar.place) != jar.sha256)
+    return tuple(jar for jar in jars if _sha256(directory / jar.relative_path) != jar.sha256)
 
 
 def _sha256(path: Path) -> str | None:
@@ -129,7 +129,7 @@ def fetch_jars(java: Java, jars: Sequence[Jar], directory: Path, on_progress: On
         work = Path(scratch)
         output = _run_ivy(java, jars, work, on_progress)
         for jar in jars:
-            fetched = work / "got" / jar.place
+            fetched = work / "got" / jar.relative_path
             actual = _sha256(fetched)
             if actual is None:
                 raise JarError(
@@ -141,7 +141,7 @@ def fetch_jars(java: Java, jars: Sequence[Jar], directory: Path, on_progress: On
                     f"{jar.coordinates} has the checksum {actual} where {jar.sha256} was expected, so it was"
                     " not used: it is damaged or not the original; try again from another network."
                 )
-            target = directory / jar.place
+            target = directory / jar.relative_path
             target.parent.mkdir(parents=True, exist_ok=True)
             fetched.replace(target)
 

@@ -77,10 +77,10 @@ def per_message(rng: Rng, setting: Setting) -> Committed:
     # messages that come at once are read one after the other
     done = log.written_s + _QUICK_S[0]
     step = min(0.002, 0.2 / log.rate)
-    places = np.arange(len(done))
-    done = np.maximum.accumulate(done - places * step) + places * step
+    numbers = np.arange(len(done))
+    done = np.maximum.accumulate(done - numbers * step) + numbers * step
     kept = ~log.marker & (done >= 0) & (done < setting.length_s)
-    return Committed(done[kept], places[kept].astype(np.int64) + 1, (Label(0, OK),))
+    return Committed(done[kept], numbers[kept].astype(np.int64) + 1, (Label(0, OK),))
 
 
 def per_batch(rng: Rng, setting: Setting) -> Committed:

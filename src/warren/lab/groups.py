@@ -64,13 +64,13 @@ class Timetable:
 
 def play(scenarios: Sequence[Scenario], seeds: int, seed: int, timetable: Timetable, zero_ms: int) -> Played:
     """Every scenario as often as there are seeds, each with other random numbers."""
-    wanted = [(place, scenario, again) for place, scenario in enumerate(scenarios) for again in range(seeds)]
+    wanted = [(index, scenario, again) for index, scenario in enumerate(scenarios) for again in range(seeds)]
     groups: list[Group] = []
     commits: list[tuple[Floats, Ints, Ints, Ints]] = []
     heads = np.empty((len(timetable.heads_at_s), len(wanted)), dtype=np.int64)
     polled_heads = np.empty((len(timetable.polls_s), len(wanted)), dtype=np.int64)
-    for number, (place, scenario, again) in enumerate(wanted):
-        rng = np.random.default_rng((seed, place, again))
+    for number, (index, scenario, again) in enumerate(wanted):
+        rng = np.random.default_rng((seed, index, again))
         stops = pauses(scenario.disturbance, rng, timetable.length_s)
         away = stops if scenario.disturbance is Disturbance.BROKER_RESTARTS else ()
         log = since(PRODUCERS[scenario.producer](rng, timetable.length_s + BEFORE_S, scenario.rate), BEFORE_S)

@@ -150,4 +150,4 @@ def pauses(disturbance: Disturbance, rng: Rng, length_s: float) -> tuple[Pause, 
 
 def _now_and_then(rng: Rng, length_s: float, every_s: float) -> list[float]:
     count = max(int(length_s / every_s), 1)
-    return [every_s * (place + 0.2 + 0.5 * rng.random()) for place in range(count)]
+    return [every_s * (index + 0.2 + 0.5 * rng.random()) for index in range(count)]

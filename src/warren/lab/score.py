@@ -111,18 +111,18 @@ def _add(score: Score, run: Run, group: Group, status: Statuses) -> None:
     score.false_alarms += int(np.count_nonzero(begins))
     same = without_changes[1:] & without_changes[:-1] & (label[1:] == label[:-1])
     score.flips += int(np.count_nonzero((alarm[1:] != alarm[:-1]) & same))
-    for place, each in enumerate(group.labels):
+    for index, each in enumerate(group.labels):
         if each.right == OK:
             continue
-        end_s = group.labels[place + 1].since_s if place + 1 < len(group.labels) else run.length_s
-        seen = np.flatnonzero(right & (label == place))
+        end_s = group.labels[index + 1].since_s if index + 1 < len(group.labels) else run.length_s
+        seen = np.flatnonzero(right & (label == index))
         first_s = float(asked_s[seen[0]]) if len(seen) else math.inf
         if first_s > end_s and end_s - each.since_s < settle_s:
             # over before anybody could see it
             continue
         start_s = max(each.since_s, run.looks.start_s)
         score.seen_after_s.append(first_s - start_s)
-        certain_s = max(group.certain_s if place + 1 == len(group.labels) else start_s, start_s)
+        certain_s = max(group.certain_s if index + 1 == len(group.labels) else start_s, start_s)
         score.seen_after_certain_s.append(max(first_s - certain_s, 0.0))
         score.in_a_window.append(first_s - certain_s <= window_s + run.looks.every_s)
 

@@ -66,10 +66,10 @@ class ReadModel:
         self._index: dict[tuple[str, int], int] = {}
         self._topic: list[str] = []
         self._partition = np.empty(0, dtype=np.int32)
-        # per place
+        # per tp
         self._head, self._tail, self._lowest = (np.empty(0, dtype=np.int64) for _ in range(3))
         self._there, self._seen = np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.bool_)
-        # by bucket: the places of its topic partitions
+        # by bucket: the indices of its topic partitions
         self._bucket_tps: list[Ints] = [np.empty(0, dtype=np.int64)] * frames.WINDOW_BUCKETS
         # by bucket: topic partitions that lists of topics lack
         self._missing: dict[int, list[tuple[str, int]]] = {}

@@ -60,7 +60,7 @@ def arranged(
     names: Sequence[str],
     tps: TopicPartitions,
 ) -> Structure:
-    """The windows of all buckets in order; `group_of` and `tp_of` are per bucket, places in `names` and `tps`."""
+    """The windows of all buckets in order; `group_of` and `tp_of` are per bucket, indices in `names` and `tps`."""
     bucket = np.concatenate([np.full(len(each), number, np.int16) for number, each in enumerate(group_of)])
     row = np.concatenate([np.arange(len(each), dtype=np.int32) for each in group_of])
     group = np.concatenate(group_of).astype(np.int64)
@@ -70,7 +70,7 @@ def arranged(
     groups, group_rank = _ranked([names[index] for index in used], used, len(names))
     topics_used = sorted({tps.topic[index] for index in np.unique(tp[shown])})
     topic_index = {name: number for number, name in enumerate(topics_used)}
-    # per place: the rank of its topic
+    # per tp: the rank of its topic
     topic_rank = np.fromiter((topic_index.get(name, -1) for name in tps.topic), np.int64, len(tps.topic))
     kept = np.flatnonzero(shown)
     # one integer that sorts as the three do

@@ -85,7 +85,7 @@ class ClusterView:
     as_of_ms: int
     structure: Structure
     tps: TopicPartitions
-    # per place; UNKNOWN where not known, `there` false where the topic partition is gone, `seen` false where the last
+    # per tp; UNKNOWN where not known, `there` false where the topic partition was removed, `seen` false where the last
     # look did not bring its head
     head: Ints
     tail: Ints
@@ -230,7 +230,7 @@ class ClusterView:
 
     @cached_property
     def _topics(self) -> dict[str, dict[int, int]]:
-        """Topic: its partitions that the brokers have told of, and the place of each."""
+        """Topic: its partitions that the brokers have listed, and the tp of each."""
         found: dict[str, dict[int, int]] = {}
         for at in np.flatnonzero(self.there).tolist():
             found.setdefault(self.tps.topic[at], {})[int(self.tps.partition[at])] = at

@@ -32,8 +32,8 @@ def mirror(jars: tuple[Jar, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     java = find_java()
     mirror = tmp_path / "mirror"
     for path, jar in zip(ensure_jars(java, jars), jars, strict=True):
-        (mirror / jar.place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, mirror / jar.place)
+        (mirror / jar.relative_path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, mirror / jar.relative_path)
     settings = tmp_path / "settings.xml"
     settings.write_text(
         '<ivysettings><settings defaultResolver="here"/><resolvers><filesystem name="here">'
@@ -53,7 +53,9 @@ def console() -> Console:
 
 def same(paths: tuple[Path, ...], mirror: Path, jars: tuple[Jar, ...]) -> bool:
     """Are these the mirror's bytes?"""
-    return [path.read_bytes() for path in paths] == [(mirror / jar.place).read_bytes() for jar in jars]
+    return [path.read_bytes() for path in paths] == [
+        (mirror / jar.relative_path).read_bytes() for jar in jars
+    ]
 
 
 def test_an_empty_cache_is_filled_and_then_left_alone(
@@ -85,10 +87,10 @@ def test_a_damaged_jar_is_fetched_again_and_only_that(
 def test_a_wrong_jar_on_the_mirror_is_refused_and_not_kept(
     mirror: Path, jars: tuple[Jar, ...], console: Console
 ) -> None:
-    (mirror / jars[0].place).write_bytes(b"not the original")
+    (mirror / jars[0].relative_path).write_bytes(b"not the original")
     with pytest.raises(JarError, match=rf"{jars[0].coordinates} has the checksum .* so it was not used"):
         ensure_jars(find_java(), jars, console)
-    assert not (cache_directory() / "jars" / jars[0].place).exists()
+    assert not (cache_directory() / "jars" / jars[0].relative_path).exists()
 
 
 def test_a_jar_that_cannot_be_had_is_named(mirror: Path, jars: tuple[Jar, ...], console: Console) -> None:
@@ -111,7 +113,7 @@ def test_of_two_processes_one_fetches_and_the_other_waits(jars: tuple[Jar, ...])
     said = [process.communicate(timeout=120)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert sum("Fetching Kafka: 3 jars" in each for each in said) == 1
-    assert all((cache_directory() / "jars" / jar.place).exists() for jar in jars)
+    assert all((cache_directory() / "jars" / jar.relative_path).exists() for jar in jars)
 
 
 def test_the_lock_names_kafka_and_a_checksum_for_every_jar() -> None:
@@ -120,4 +122,4 @@ def test_the_lock_names_kafka_and_a_checksum_for_every_jar() -> None:
         (jar.organisation, jar.name, jar.version) for jar in lock
     }
     assert all(len(jar.sha256) == 64 for jar in lock)
-    assert len({jar.place for jar in lock}) == len(lock)
+    assert len({jar.relative_path for jar in lock}) == len(lock)

@@ -164,8 +164,8 @@ def test_a_group_has_its_status_from_warm_up_on(actor: Actor, seed: int) -> None
         (statuses, filled) for now, statuses, filled in verdicts(commits, growth, machine) if now > WARM_UP_S
     ]
     assert len(judged) > 100
-    for place, row in enumerate(zip(*(statuses for statuses, _ in judged), strict=True)):
-        assert len(set(row)) == 1, f"{at[place]} changes: {set(row)}"
+    for index, row in enumerate(zip(*(statuses for statuses, _ in judged), strict=True)):
+        assert len(set(row)) == 1, f"{at[index]} changes: {set(row)}"
     statuses, filled = judged[-1]
     assert max(statuses) == actor.partition_status
     assert min(max(statuses), Status.ERR) == actor.status
