@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from tests.pages import ROOT, blocks
 from tests.processes import eventually, kill_session
 
@@ -90,7 +90,8 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path, broker: Broker) -> Place:
     """Beside a cluster in which a group has committed."""
-    AdminClient(broker.client_settings).create_topics([NewTopic(GROUP, 1)])[GROUP].result(30)
+    admin = AdminClient(broker.client_settings)
+    admin.create_topics([NewTopic(GROUP, 1)])[GROUP].result(30)
     consumer = Consumer({**broker.client_settings, "group.id": GROUP, "log_level": 0})
     consumer.commit(offsets=[TopicPartition(GROUP, 0, 0)], asynchronous=False)
     consumer.close()
