@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from warren.cluster.survey import Survey, Surveyor
 from warren.common import frames
+from warren.common.checkpoint import OWNER_BUCKETS, WINDOW_BUCKETS
 from warren.common.look import LookTaken
 from warren.kafka.brokers import Brokers
 
@@ -53,7 +54,7 @@ def framed(survey: Survey, look: Look) -> pa.RecordBatch:
         "tail": survey.tail,
     }
     batch = pa.record_batch(columns)
-    everywhere = range(frames.WINDOW_BUCKETS + frames.OWNER_BUCKETS)
+    everywhere = range(WINDOW_BUCKETS + OWNER_BUCKETS)
     found: list[frames.Frame] = []
     # a failed poll is not sent to buckets, unless they report everything
     for number in everywhere if look.full or not look.blind else ():
@@ -61,7 +62,7 @@ def framed(survey: Survey, look: Look) -> pa.RecordBatch:
         payload = frames.pack(dict(zip(share.schema.names, share.columns, strict=True)), metadata)
         found.append((number, frames.HEADS, payload))
     # the result of the poll as a whole is sent once
-    found.append((frames.WINDOW_BUCKETS, frames.LOOK, msgspec.json.encode(_taken(survey, look))))
+    found.append((WINDOW_BUCKETS, frames.LOOK, msgspec.json.encode(_taken(survey, look))))
     if look.requests is not None:
         found += [(number, frames.REQUESTS, look.requests) for number in everywhere]
     return frames.rows(found)

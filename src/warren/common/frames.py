@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pyarrow as pa
 
+from warren.common.checkpoint import BUCKET_MULTIPLIER, OWNER_BUCKETS, WINDOW_BUCKETS
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-# enough to spread one million windows over the cores of a cluster, few enough to be cheap when idle
-WINDOW_BUCKETS: Final = 8
-OWNER_BUCKETS: Final = 4
 
 # kinds of input frames
 COMMITS: Final = "commits"
@@ -41,20 +39,17 @@ _COMPRESSED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
 # bytes from which on compression saves more than it costs
 _WORTH_IT: Final = 16_384
 
-# spreads neighbouring partitions of one topic (Knuth's multiplier)
-_SPREAD: Final = 2654435761
-
 
 def bucket_of(topic: pa.StringArray, partition: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
     """The bucket of each topic partition: the same on every machine and in every run."""
     encoded = topic.dictionary_encode()
     # by topic: topics repeat, so each is hashed once
     hashes = np.fromiter(
-        (zlib.crc32(name.encode()) * _SPREAD for name in encoded.dictionary.to_pylist()),
+        (zlib.crc32(name.encode()) * BUCKET_MULTIPLIER for name in encoded.dictionary.to_pylist()),
         dtype=np.uint64,
         count=len(encoded.dictionary),
     )
-    mixed = hashes[np.asarray(encoded.indices)] + partition.astype(np.uint64) * np.uint64(_SPREAD)
+    mixed = hashes[np.asarray(encoded.indices)] + partition.astype(np.uint64) * np.uint64(BUCKET_MULTIPLIER)
     bucket: NDArray[np.int32] = ((mixed >> np.uint64(7)) % np.uint64(WINDOW_BUCKETS)).astype(np.int32)
     return bucket
 

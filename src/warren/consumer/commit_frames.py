@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from warren.common import frames
+from warren.common.checkpoint import WINDOW_BUCKETS
 from warren.common.group_records import GroupDeleted, GroupRecord
 from warren.consumer.reduction import newer_than, reduced
 from warren.kafka.batch import Decoded
@@ -21,7 +22,7 @@ def framed(
 ) -> pa.RecordBatch:
     """A batch of rows for the stateful operator; `metadata` is that of the commits, `records` how many were read."""
     found = [*_commits(decoded, intervals, min_distance_ms, metadata), *_groups(decoded.groups)]
-    found.append((frames.WINDOW_BUCKETS, frames.SKIPPED, _counts(decoded, records)))
+    found.append((WINDOW_BUCKETS, frames.SKIPPED, _counts(decoded, records)))
     return frames.rows(found)
 
 
@@ -73,7 +74,7 @@ def _groups(records: list[GroupRecord]) -> Iterator[frames.Frame]:
             },
             compress=True,
         )
-        for bucket in range(frames.WINDOW_BUCKETS):
+        for bucket in range(WINDOW_BUCKETS):
             yield bucket, frames.TOMBSTONES, tombstones
 
 

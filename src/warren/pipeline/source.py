@@ -17,24 +17,17 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from warren.clock import now_ms
 from warren.cluster.source import HeadsSettings, Look, LookPlanner
+from warren.common import checkpoint
 from warren.common.row import ROW
 from warren.consumer.plan import Position
 from warren.consumer.source import OffsetsPlanner, OffsetsSettings, ReadTask
-from warren.errors import WarrenError
 from warren.kafka.brokers import Brokers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# raised whenever what is written into Spark's offsets changes
-OFFSET_VERSION: Final = 2
-
 # a task costs some 0.1 s whatever its size: fewer records than this are read by the task that polls the brokers
 ONE_TASK_RECORDS: Final = 50_000
-
-
-class OffsetVersionError(WarrenError):
-    """The checkpoint was written by a program that kept its positions in another way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +124,7 @@ class _Planner:
         self._asking = ThreadPoolExecutor(max(len(self._consumers), 1), "planner")
 
     def first(self) -> dict[str, Any]:
-        return {"version": OFFSET_VERSION, "look": self._looks.first(), "consumers": {}}
+        return _offset(self._looks.first(), {})
 
     def advanced(self, start: Mapping[str, Any]) -> dict[str, Any]:
         """Where the next trigger ends; consumers that are not configured any more are dropped."""
@@ -142,7 +135,7 @@ class _Planner:
             for name, planner in self._consumers.items()
         }
         after = {name: each.result().to_offset() for name, each in asked.items()}
-        return {"version": OFFSET_VERSION, "look": self._looks.advanced(start["look"]), "consumers": after}
+        return _offset(self._looks.advanced(start["look"]), after)
 
     def tasks(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[Task]:
         before, after = _positions(start), _positions(end)
@@ -186,16 +179,16 @@ def as_of(positions: Iterable[Position]) -> int:
     return min(moments, default=0)
 
 
-def to_read(checkpoint: Path) -> int:
+def to_read(directory: Path) -> int:
     """Records that were still to be read before the trigger that was planned last."""
-    offset = planned_last(checkpoint)
+    offset = planned_last(directory)
     positions = _positions(offset).values() if offset else ()
     return sum(position.reads + position.left for position in positions)
 
 
-def planned_last(checkpoint: Path) -> dict[str, Any] | None:
-    """The offset that was planned last, None when there is none; OffsetVersionError when it is of another format."""
-    found = [path for path in (checkpoint / "offsets").glob("[0-9]*") if path.name.isdigit()]
+def planned_last(directory: Path) -> dict[str, Any] | None:
+    """The offset that was planned last, None when there is none; CheckpointFormatError when it is of another format."""
+    found = [path for path in (directory / "offsets").glob("[0-9]*") if path.name.isdigit()]
     if not found:
         return None
     lines = max(found, key=lambda path: int(path.name)).read_text().splitlines()
@@ -204,12 +197,9 @@ def planned_last(checkpoint: Path) -> dict[str, Any] | None:
         offsets = [json.loads(line) for line in lines[2:]]
     except ValueError:
         offsets = []
-    if [each.get("version") for each in offsets] != [OFFSET_VERSION]:
-        raise OffsetVersionError(
-            f"The checkpoint {checkpoint} has positions in another format than this version of Warren reads: start the "
-            "version that wrote it, or remove the checkpoint directory to begin afresh."
-        )
-    return cast("dict[str, Any]", offsets[0])
+    offset = offsets[0] if len(offsets) == 1 else {}
+    checkpoint.check(offset.get("version"), offset.get("fingerprint"), f"The checkpoint {directory}")
+    return cast("dict[str, Any]", offset)
 
 
 def _said(positions: Mapping[str, Position]) -> str:
@@ -217,6 +207,16 @@ def _said(positions: Mapping[str, Position]) -> str:
     return "; ".join(
         f"consumer {name}: {position.error}" for name, position in positions.items() if position.error
     )
+
+
+def _offset(look: dict[str, Any], consumers: dict[str, Any]) -> dict[str, Any]:
+    """What Spark keeps of a trigger: see `warren.common.checkpoint`."""
+    return {
+        "version": checkpoint.VERSION,
+        "fingerprint": checkpoint.FINGERPRINT,
+        "look": look,
+        "consumers": consumers,
+    }
 
 
 def _positions(offset: Mapping[str, Any]) -> dict[str, Position]:

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from warren.common import frames
+from warren.common.checkpoint import WINDOW_BUCKETS
 from warren.common.look import LookTaken
 from warren.common.owner import Owner, read_report
 from warren.common.sentinels import EMPTY, UNKNOWN
@@ -70,10 +71,10 @@ class ReadModel:
         self._head, self._tail, self._lowest = (np.empty(0, dtype=np.int64) for _ in range(3))
         self._there, self._seen = np.empty(0, dtype=np.bool_), np.empty(0, dtype=np.bool_)
         # by bucket: the indices of its topic partitions
-        self._bucket_tps: list[Ints] = [np.empty(0, dtype=np.int64)] * frames.WINDOW_BUCKETS
+        self._bucket_tps: list[Ints] = [np.empty(0, dtype=np.int64)] * WINDOW_BUCKETS
         # by bucket: topic partitions that lists of topics lack
         self._missing: dict[int, list[tuple[str, int]]] = {}
-        self._rows = [self._no_rows() for _ in range(frames.WINDOW_BUCKETS)]
+        self._rows = [self._no_rows() for _ in range(WINDOW_BUCKETS)]
         self._owners: dict[str, list[Owner]] = {}
         self._topic_names: dict[str, str] = {}
         self._structure: Structure | None = None

@@ -567,7 +567,7 @@ def save(bucket: Bucket) -> tuple[bytes, pa.RecordBatch]:
     rows = {
         "group": pa.DictionaryArray.from_arrays(pa.array(bucket.group_of), bucket.groups),
         "consumer": pa.DictionaryArray.from_arrays(pa.array(bucket.consumer_of), bucket.consumers),
-        "place": bucket.tp_of,
+        "topic_partition": bucket.tp_of,
     } | {name: _lists(getattr(bucket.windows, name)) for name in FIELDS}
     intervals = {"intervals": str(bucket.settings.intervals)}
     return frames.pack(tps, intervals), pa.record_batch(rows)
@@ -583,7 +583,7 @@ def load(settings: WindowSettings, tps: Payload, rows: Payload) -> Bucket:
         consumers=consumer.dictionary,
         group_of=np.asarray(group.indices),
         consumer_of=np.array(consumer.indices),
-        tp_of=np.asarray(held.column("place")),
+        tp_of=np.asarray(held.column("topic_partition")),
         windows=Windows(*(_table(held, name, settings.intervals) for name in FIELDS)),
     )
     _load_tps(bucket, tps)
@@ -647,7 +647,7 @@ def changes(bucket: Bucket, *, full: bool) -> bytes | None:
             pa.DictionaryArray.from_arrays(pa.array(bucket.consumer_of[rows]), bucket.consumers)
         ),
         "partition": bucket.partition[tp],
-        "place": tp,
+        "topic_partition": tp,
     } | {name: _lists(getattr(changed, name)) for name in FIELDS}
     metadata = {"known": str(known), "rows": str(bucket.windows.rows)}
     return frames.pack(columns, metadata, compress=True)
@@ -664,7 +664,7 @@ def replay(bucket: Bucket, tps: bytes, changed: bytes) -> None:
     if size > known:
         fresh = batch.take(pa.array(np.flatnonzero(rows >= known)))
         group = bucket._group_index(fresh.column("group").dictionary_decode())
-        bucket._add_windows(group, np.asarray(fresh.column("place"), dtype=np.int32))
+        bucket._add_windows(group, np.asarray(fresh.column("topic_partition"), dtype=np.int32))
     consumer = batch.column("consumer")
     numbers = np.array(
         [bucket._consumer_index(name) for name in consumer.dictionary.to_pylist()], dtype=np.int32

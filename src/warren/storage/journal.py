@@ -5,25 +5,18 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING, Any, Final
 
-from warren.common import frames
-from warren.errors import WarrenError
+from warren.common import checkpoint, frames
 from warren.storage import bucket as core
 from warren.storage.bucket import Bucket, WindowSettings
+from warren.storage.owners import GroupOwnership
 from warren.storage.scratch import Scratch
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
 
-# raised whenever what is written below changes
-STATE_VERSION: Final = 3
-
 # a new base is written after this many entries, plus an offset by bucket, so that buckets do not do it together
 _ENTRIES: Final = 40
 _TURNS: Final = 24
-
-
-class StateVersionError(WarrenError):
-    """The checkpoint was written by a program that kept its state in another way."""
 
 
 class Journal:
@@ -32,9 +25,9 @@ class Journal:
     def __init__(self, handle: StatefulProcessorHandle, scratch: str) -> None:
         """`scratch` names the copies of the buckets on this machine."""
         self._scratch = Scratch(scratch)
-        self._head = handle.getValueState("head", "version int, token string, entries int")
-        self._base = handle.getValueState("base", "first binary, second binary")
-        self._entries = handle.getListState("entries", "first binary, second binary")
+        self._header = handle.getValueState("header", checkpoint.HEADER)
+        self._base = handle.getValueState("base", checkpoint.BASE)
+        self._entries = handle.getListState("entries", checkpoint.ENTRIES)
         self._token, self._count = "", 0
 
     def load(self, number: int, settings: WindowSettings) -> Bucket:
@@ -44,7 +37,8 @@ class Journal:
         kept = self._scratch.find(number, self._token)
         if kept is not None:
             return core.load(settings, *kept)
-        bucket = core.load(settings, *self.load_parts())
+        topic_partitions, windows, _ = self._read_base()
+        bucket = core.load(settings, topic_partitions, windows)
         for tps, changes in self._entries.get() if self._count else ():
             core.replay(bucket, bytes(tps), bytes(changes))
         return core.without_changes(bucket)
@@ -55,7 +49,7 @@ class Journal:
         changes = core.changes(bucket, full=False)
         turn = _ENTRIES + number % _TURNS
         if not self._token or bucket.touched is None or self._count >= turn:
-            self._base.update((tps, frames.pack_batch(rows, compress=True)))
+            self._base.update((tps, frames.pack_batch(rows, compress=True), b""))
             if self._count:
                 self._entries.clear()
             self._count = 0
@@ -63,33 +57,34 @@ class Journal:
             self._entries.appendValue((tps, changes or b""))
             self._count += 1
         token = uuid.uuid4().hex
-        self._head.update((STATE_VERSION, token, self._count))
+        self._mark(token)
         self._scratch.keep(number, token, tps, rows)
         return changes
 
-    def load_parts(self) -> tuple[bytes, bytes]:
-        """The base; for state without journal entries."""
-        held: Any = self._base.get()
-        return bytes(held[0]), bytes(held[1])
+    def load_owners(self) -> GroupOwnership:
+        """The owners of a bucket that has no windows; they are written whole each time."""
+        if not self._open():
+            return GroupOwnership()
+        _, _, owners = self._read_base()
+        return GroupOwnership.load(owners)
 
-    def exists(self) -> bool:
-        """Whether there is anything."""
-        return self._open()
+    def store_owners(self, owners: GroupOwnership) -> None:
+        self._base.update((b"", b"", owners.save()))
+        self._mark("")
 
-    def store_parts(self, first: bytes, second: bytes = b"") -> None:
-        """Write a base and nothing else."""
-        self._base.update((first, second))
-        self._head.update((STATE_VERSION, "", 0))
+    def _read_base(self) -> tuple[bytes, bytes, bytes]:
+        row: Any = self._base.get()
+        topic_partitions, windows, owners = map(bytes, row)
+        return topic_partitions, windows, owners
+
+    def _mark(self, token: str) -> None:
+        self._header.update((checkpoint.VERSION, checkpoint.FINGERPRINT, token, self._count))
 
     def _open(self) -> bool:
-        head: Any = self._head.get()
-        if head is None:
+        header: Any = self._header.get()
+        if header is None:
             self._token, self._count = "", 0
             return False
-        version, self._token, self._count = head
-        if version != STATE_VERSION:
-            raise StateVersionError(
-                f"The checkpoint holds windows in format {version}, this version of Warren reads format "
-                f"{STATE_VERSION}: start the version that wrote it, or remove the checkpoint directory to begin afresh."
-            )
+        version, fingerprint, self._token, self._count = header
+        checkpoint.check(version, fingerprint, "The checkpoint's state")
         return True

@@ -12,6 +12,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from warren.common import frames
+from warren.common.checkpoint import WINDOW_BUCKETS
 from warren.common.group_filter import Watched
 from warren.common.group_records import GroupRecord
 from warren.common.request import Request
@@ -20,7 +21,6 @@ from warren.storage import bucket as core
 from warren.storage import heads
 from warren.storage.bucket import Bucket, CommitsSeen, GroupTombstones, HeadsSeen, WindowSettings
 from warren.storage.journal import Journal
-from warren.storage.owners import GroupOwnership
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle
@@ -49,9 +49,7 @@ class WindowOperator(StatefulProcessor):
         incoming: Frames = defaultdict(list)
         for row in rows:
             incoming[row.kind].append(row.payload)
-        changes = (
-            self._owners(incoming) if number >= frames.WINDOW_BUCKETS else self._windows(number, incoming)
-        )
+        changes = self._owners(incoming) if number >= WINDOW_BUCKETS else self._windows(number, incoming)
         passed = ((kind, payload) for kind in _PASSED_ON for payload in incoming[kind])
         for kind, payload in (*passed, *changes):
             yield Row(bucket=number, kind=kind, payload=payload)
@@ -81,9 +79,7 @@ class WindowOperator(StatefulProcessor):
         full = _is_full(incoming)
         if not full and not incoming[frames.GROUPS] and not incoming[frames.REQUESTS]:
             return
-        ownership = (
-            GroupOwnership.load(self._journal.load_parts()[0]) if self._journal.exists() else GroupOwnership()
-        )
+        ownership = self._journal.load_owners()
         seen: set[str] = set()
         now_ms = max((int(each["expiry_ms"]) for each in _metadata(incoming)), default=0)
         for payload in incoming[frames.GROUPS]:
@@ -92,7 +88,7 @@ class WindowOperator(StatefulProcessor):
         if full:
             seen |= ownership.forget(_unwatched(ownership.groups, self._watched))
         if seen:
-            self._journal.store_parts(ownership.save())
+            self._journal.store_owners(ownership)
         if seen or full:
             yield frames.OWNERS, ownership.report(ownership.groups.keys() | seen if full else seen)
 

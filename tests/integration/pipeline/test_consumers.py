@@ -18,6 +18,7 @@ from tests.integration.pipeline.hands import (
 )
 from tests.processes import eventually
 
+from warren.common.checkpoint import VERSION
 from warren.config import Settings
 from warren.demo.broker import Broker
 from warren.snapshot.view import ClusterView
@@ -87,7 +88,7 @@ def test_a_checkpoint_of_two_sources_is_refused_with_a_sentence(
     with running(configured(tmp_path, broker, FIRST), ready=()) as engine:
         assert eventually(lambda: "format" in engine.progress(C).error, 90), engine.progress(C)
         assert engine.progress(C).error == (
-            f"The checkpoint {tmp_path / C / 'query'} has positions in another format than this version of Warren "
-            "reads: start the version that wrote it, or remove the checkpoint directory to begin afresh."
+            f"The checkpoint {tmp_path / C / 'query'} is in a format that is not known, this version of Warren reads "
+            f"format {VERSION}: start the version that wrote it, or remove the checkpoint directory to begin afresh."
         )
         assert engine.snapshot(C) is None

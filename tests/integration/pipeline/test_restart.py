@@ -25,13 +25,13 @@ from tests.integration.pipeline.hands import (
 from tests.processes import eventually
 
 from warren.cluster.requests import Requests
+from warren.common import checkpoint
 from warren.common.request import Request
 from warren.config import Settings
 from warren.demo.broker import Broker
 from warren.pipeline import query
 from warren.pipeline.engine import Engine
 from warren.snapshot.view import ClusterView
-from warren.storage.journal import STATE_VERSION
 from warren.storage.operator import WindowOperator
 
 RAW, DATA = "restart-offsets", "restart-data"
@@ -110,9 +110,9 @@ def successor() -> type[WindowOperator]:
 
     class Successor(WindowOperator):
         def init(self, handle: Any) -> None:
-            from warren.storage import journal  # noqa: PLC0415 (in the worker)
+            from warren.common import checkpoint  # noqa: PLC0415 (in the worker)
 
-            journal.STATE_VERSION = 99  # type: ignore[misc]
+            checkpoint.VERSION = 99  # type: ignore[misc]
             WindowOperator.init(self, handle)
 
     return Successor
@@ -126,7 +126,7 @@ def test_state_of_another_format_is_refused_with_a_sentence(
     with running(moved(past.settings, tmp_path / "copy"), ready=()) as engine:
         assert eventually(lambda: "format" in engine.progress("up").error, 90), engine.progress("up")
         assert engine.progress("up").error == (
-            f"The checkpoint holds windows in format {STATE_VERSION}, this version of Warren reads format 99: "
+            f"The checkpoint's state is in format {checkpoint.VERSION}, this version of Warren reads format 99: "
             "start the version that wrote it, or remove the checkpoint directory to begin afresh."
         )
         assert engine.snapshot("up") is None

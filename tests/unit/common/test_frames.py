@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from warren.common import frames
+from warren.common.checkpoint import OWNER_BUCKETS, WINDOW_BUCKETS
 
 topics = st.text(min_size=1, max_size=30).filter(lambda name: name.isprintable())
 
 
-# a state row lives in its bucket for as long as the checkpoint: these numbers change with STATE_VERSION alone
+# a state row lives in its bucket for as long as the checkpoint: these numbers change with `checkpoint.VERSION` alone
 @pytest.mark.parametrize(
     ("topic", "partition", "bucket"),
     [("orders", 0, 15), ("orders", 1, 2), ("orders", 49, 4), ("größe", 3, 11), ("", 0, 0)],
@@ -54,20 +55,20 @@ def test_buckets_do_not_depend_on_the_process() -> None:
 def test_a_bucket_does_not_depend_on_its_company(places: list[tuple[str, int]]) -> None:
     names, numbers = pa.array([topic for topic, _ in places]), np.array([number for _, number in places])
     together = frames.bucket_of(names, numbers)
-    assert ((together >= 0) & (together < frames.WINDOW_BUCKETS)).all()
+    assert ((together >= 0) & (together < WINDOW_BUCKETS)).all()
     alone = [int(frames.bucket_of(pa.array([topic]), np.array([number]))[0]) for topic, number in places]
     assert together.tolist() == alone
 
 
 @given(topics)
 def test_a_group_is_among_the_buckets_of_owners(group: str) -> None:
-    assert 0 <= frames.owner_bucket_of(group) - frames.WINDOW_BUCKETS < frames.OWNER_BUCKETS
+    assert 0 <= frames.owner_bucket_of(group) - WINDOW_BUCKETS < OWNER_BUCKETS
 
 
 def test_partitions_of_a_topic_spread() -> None:
     buckets = frames.bucket_of(pa.array(["orders"] * 256), np.arange(256))
-    counts = np.bincount(buckets, minlength=frames.WINDOW_BUCKETS)
-    assert counts.max() <= 2 * 256 / frames.WINDOW_BUCKETS
+    counts = np.bincount(buckets, minlength=WINDOW_BUCKETS)
+    assert counts.max() <= 2 * 256 / WINDOW_BUCKETS
 
 
 @given(

@@ -13,6 +13,7 @@ import pytest
 from tests.integration.pipeline.hands import Record, commit, commit_key, group_tombstone
 
 from warren.common import frames
+from warren.common.checkpoint import WINDOW_BUCKETS
 from warren.common.group_records import GroupDeleted, GroupRecord
 from warren.consumer.commit_frames import framed
 from warren.kafka import messages
@@ -87,7 +88,7 @@ def test_a_deleted_commit_goes_along_and_makes_older_ones_superfluous() -> None:
 def test_that_a_group_is_gone_concerns_every_bucket_of_windows_and_its_owners() -> None:
     found = frames_of([commit("g", "t", 1), group_tombstone("g")])
     told = {bucket for bucket, kind in found if kind == frames.TOMBSTONES}
-    assert told == set(range(frames.WINDOW_BUCKETS))
+    assert told == set(range(WINDOW_BUCKETS))
     (grave,) = found[0, frames.TOMBSTONES]
     assert frames.unpack(grave).to_pydict() == {"group": ["g"], "order": [1]}
     (payload,) = found[frames.owner_bucket_of("g"), frames.GROUPS]
@@ -103,6 +104,6 @@ def test_a_group_that_changes_its_protocol_keeps_its_windows() -> None:
 
 def test_what_was_read_is_counted_even_when_nothing_is_left_of_it() -> None:
     found = frames_of([(b"", b""), commit("denied", "t", 1)], accepts=lambda group: group != "denied")
-    assert list(found) == [(frames.WINDOW_BUCKETS, frames.SKIPPED)]
+    assert list(found) == [(WINDOW_BUCKETS, frames.SKIPPED)]
     ((counted,),) = found.values()
     assert json.loads(counted) == {"records": 2, "denied": 1, "skipped": {"truncated key": 1}}

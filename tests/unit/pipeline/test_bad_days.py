@@ -14,7 +14,7 @@ from tests.unit.pipeline_double import CONSUMER, NOW, Pipeline, look, records
 from tests.unit.snapshot.test_read_model import commit
 
 from warren.clock import LookClock, Moment
-from warren.common import frames
+from warren.common.checkpoint import WINDOW_BUCKETS
 from warren.common.group_filter import GroupFilter
 from warren.common.status import Status
 from warren.config.patterns import compiled
@@ -255,7 +255,7 @@ def test_names_that_come_and_go_left_traces_for_ever() -> None:
     assert len(model._topic) <= 3_000
     assert len(model._topic_names) <= 3_000
     buckets = []
-    for pipeline.states.bucket in range(frames.WINDOW_BUCKETS):
+    for pipeline.states.bucket in range(WINDOW_BUCKETS):
         buckets.append(pipeline.operator._journal.load(pipeline.states.bucket, settings))
     assert sum(len(bucket.groups) for bucket in buckets) == 500
     assert sum(len(bucket.topic) for bucket in buckets) <= 4
@@ -266,11 +266,11 @@ def test_groups_without_members_are_forgotten_after_a_day() -> None:
     gone = [(encode(messages.GROUP_KEY, 2, {"group": f"console-{number}"}), None) for number in range(500)]
     pipeline.trigger(look({("t", 0): 1}, full=True), records(gone))
     base = pipeline.states.named["base"].held
-    size = sum(len(first) for bucket, (first, _) in base.items() if bucket >= frames.WINDOW_BUCKETS)
+    size = sum(len(owners) for _, _, owners in base.values())
     later = NOW + 2 * DAY
     last = [(encode(messages.GROUP_KEY, 2, {"group": f"g-{number}"}), None) for number in range(40)]
     pipeline.trigger(look({("t", 0): 1}, later), records(last, 1_000), now_ms=later)
-    left = sum(len(first) for bucket, (first, _) in base.items() if bucket >= frames.WINDOW_BUCKETS)
+    left = sum(len(owners) for _, _, owners in base.values())
     assert left < size / 5
 
 

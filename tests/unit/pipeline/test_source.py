@@ -13,13 +13,21 @@ import pytest
 from warren.cluster import head_frames
 from warren.cluster.source import HeadsSettings
 from warren.common import frames
+from warren.common.checkpoint import (
+    FINGERPRINT,
+    OFFSET,
+    OWNER_BUCKETS,
+    VERSION,
+    WINDOW_BUCKETS,
+    CheckpointFormatError,
+)
 from warren.common.group_filter import GroupFilter
 from warren.common.look import LookTaken
 from warren.consumer.plan import LogEnds
 from warren.consumer.source import OffsetsPlanner, OffsetsSettings
 from warren.kafka.brokers import UnreachableError
 from warren.pipeline import source
-from warren.pipeline.source import ClusterReader, OffsetVersionError, SourceSettings, Task
+from warren.pipeline.source import ClusterReader, SourceSettings, Task
 
 
 class Topics:
@@ -214,6 +222,7 @@ class TestOffsetsInACheckpoint:
         assert source.planned_last(tmp_path) is None
         mine = reader(tmp_path, "a", limit=4)
         offset = mine.latestOffset(mine.initialOffset(), None)
+        assert tuple(offset) == OFFSET
         written(tmp_path, {"version": 1}, batch=9)
         written(tmp_path, offset, batch=10)
         assert source.planned_last(tmp_path) == offset
@@ -224,21 +233,22 @@ class TestOffsetsInACheckpoint:
         [
             # heads and commits as two sources, as it was once
             [{"at": 5, "sampled": 5, "request": 0}, {"next": "1,2", "asked": 5}],
-            [{"version": source.OFFSET_VERSION + 1}],
+            [{"version": VERSION + 1, "fingerprint": FINGERPRINT}],
+            [{"version": VERSION, "fingerprint": "0123456789ab"}],
             [],
         ],
-        ids=["two sources", "another version", "nothing"],
+        ids=["two sources", "another version", "another layout", "nothing"],
     )
     def test_another_format_is_refused_with_what_to_do(
         self, offsets: list[Mapping[str, Any]], tmp_path: Path
     ) -> None:
-        with pytest.raises(OffsetVersionError, match="remove the checkpoint directory to begin afresh"):
+        with pytest.raises(CheckpointFormatError, match="remove the checkpoint directory to begin afresh"):
             source.planned_last(written(tmp_path, *offsets))
 
     def test_one_that_a_power_cut_left_half_written_is_refused_too(self, tmp_path: Path) -> None:
         written(tmp_path, {"version": 2})
         (tmp_path / "offsets" / "4").write_text('v1\n{"batch"\n{"version"')
-        with pytest.raises(OffsetVersionError):
+        with pytest.raises(CheckpointFormatError):
             source.planned_last(tmp_path)
 
 
@@ -263,7 +273,7 @@ def test_a_cluster_whose_brokers_were_silent_when_it_was_planned_keeps_no_core_f
     (batch,) = list(mine.read(task))
     found = batch.to_pylist()
     # the first look has every bucket tell what it knows
-    assert [row["kind"] for row in found].count(frames.HEADS) == frames.WINDOW_BUCKETS + frames.OWNER_BUCKETS
+    assert [row["kind"] for row in found].count(frames.HEADS) == WINDOW_BUCKETS + OWNER_BUCKETS
     (look,) = [row["payload"] for row in found if row["kind"] == frames.LOOK]
     taken = msgspec.json.decode(look, type=LookTaken)
     assert (taken.blind, taken.caught_up, taken.error) == (True, False, "consumer a: no answer")

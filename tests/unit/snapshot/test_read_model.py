@@ -11,13 +11,13 @@ import msgspec
 import pytest
 from tests.unit.pipeline_double import NOW, Pipeline, look, records, topic_id
 
+from warren.common.checkpoint import CheckpointFormatError
 from warren.common.request import Request
 from warren.common.status import Status
 from warren.kafka import messages
 from warren.kafka.codec import encode
 from warren.snapshot.model import Entry
 from warren.snapshot.view import ClusterView
-from warren.storage.journal import StateVersionError
 
 HEADS = {("orders", 0): 100, ("orders", 1): 50, ("orders", 2): 7, ("clicks", 0): 10}
 
@@ -271,9 +271,18 @@ def test_what_was_read_is_counted(pipeline: Pipeline) -> None:
 
 
 def test_state_of_another_version_is_refused_with_words(pipeline: Pipeline) -> None:
-    head = pipeline.states.named["head"]
-    head.held = {bucket: (99, token, count) for bucket, (_, token, count) in head.held.items()}
-    with pytest.raises(StateVersionError, match=r"format 99.*remove the checkpoint"):
+    header = pipeline.states.named["header"]
+    header.held = {bucket: (99, *rest) for bucket, (_, *rest) in header.held.items()}
+    with pytest.raises(CheckpointFormatError, match=r"format 99.*remove the checkpoint"):
+        pipeline.trigger(look(HEADS))
+
+
+def test_state_of_another_layout_is_refused_though_its_version_is_the_same(pipeline: Pipeline) -> None:
+    header = pipeline.states.named["header"]
+    header.held = {
+        bucket: (version, "0123456789ab", *rest) for bucket, (version, _, *rest) in header.held.items()
+    }
+    with pytest.raises(CheckpointFormatError, match=r"layout 0123456789ab.*remove the checkpoint"):
         pipeline.trigger(look(HEADS))
 
 
@@ -309,7 +318,7 @@ def test_the_journal_holds_what_many_triggers_did(tmp_path: Path, monkeypatch: p
         assert [found.detail(name) for name in found.groups()] == [
             expected.detail(name) for name in found.groups()
         ]
-    counts = [count for _, _, count in tested.states.named["head"].held.values()]
+    counts = [count for *_, count in tested.states.named["header"].held.values()]
     assert max(counts) > 5
 
 
