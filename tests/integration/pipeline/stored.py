@@ -90,7 +90,7 @@ def main() -> None:
             found = contents(_run(checkpoint, broker))
         offset = source.planned_last(checkpoint / CLUSTER / "query") or {}
         name = f"format-{offset['version']}"
-        (DIRECTORY / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
+        (DIRECTORY / f"{name}.json").write_text(json.dumps(found) + "\n")
         keep(checkpoint, DIRECTORY / f"{name}.tar.xz")
 
 
