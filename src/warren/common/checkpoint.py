@@ -17,9 +17,9 @@ from warren.errors import WarrenError
 VERSION: Final = 3
 
 # Buckets, the keys of the state. Topic partitions and their windows are in the first ones, the owners of groups'
-# partitions in those after them. Many enough to spread one million windows over the cores of a cluster, few enough to
+# partitions in those after them. Enough to spread one million windows over the cores of a cluster, few enough to
 # be cheap when idle
-WINDOW_BUCKETS: Final = 16
+WINDOW_BUCKETS: Final = 8
 OWNER_BUCKETS: Final = 4
 
 # spreads neighbouring partitions of one topic (Knuth's multiplier)

