@@ -39,7 +39,7 @@ def test_a_check_that_is_stopped_before_its_first_look_says_so(monkeypatch: pyte
     stopping = threading.Event()
     stopping.set()
     monkeypatch.setattr(module, "Stage", Stage)
-    monkeypatch.setattr(module, "stop_asked", lambda: stopping)
+    monkeypatch.setattr(module, "stop_signal", lambda: stopping)
     # the log of the whole test run stays what it is
     monkeypatch.setattr(module, "configure", lambda _: None)
 

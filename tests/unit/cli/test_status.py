@@ -71,7 +71,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Callable[[Respond], None]:
             def __init__(self, url: str, token: str = "") -> None:
                 super().__init__(url, token, httpx.MockTransport(respond))
 
-        monkeypatch.setattr(command, "Asker", Here)
+        monkeypatch.setattr(command, "JsonClient", Here)
 
     return put
 
@@ -340,7 +340,7 @@ def test_watching_shows_what_becomes_of_the_groups(
     def heal() -> None:
         answers.snapshots["local"] = snapshot(group("a", Status.OK))
 
-    monkeypatch.setattr(command, "stop_asked", lambda: Asked(heal))
+    monkeypatch.setattr(command, "stop_signal", lambda: Asked(heal))
     serve(responding(app_of(answers)))
     result = run("--watch", "--json")
     assert [json.loads(line)["ok"] for line in result.output.splitlines()] == [False, True]
@@ -359,7 +359,7 @@ def test_watching_outlives_a_server_that_goes_away(
         return looks[-1](request)
 
     serve(respond)
-    monkeypatch.setattr(command, "stop_asked", lambda: Asked(lambda: looks.append(gone), lambda: None))
+    monkeypatch.setattr(command, "stop_signal", lambda: Asked(lambda: looks.append(gone), lambda: None))
     result = run("--watch")
     assert result.exit_code == 0
     assert "cannot be reached" in result.output

@@ -58,7 +58,7 @@ def test_a_record_that_cannot_be_taken_does_not_stop_the_others(groups: list[str
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(reader, "decode", fails)
-        patched.setattr(reader, "kept_drain", lambda *_: Given(groups))
+        patched.setattr(reader, "cached_drain", lambda *_: Given(groups))
         batches = list(reader.read(SETTINGS, ReadTask("mine", (Range(0, 0, 1, 0),), 0, 1)))
 
     offsets: list[int] = []
@@ -84,7 +84,7 @@ def test_a_fault_that_is_in_all_records_is_told_instead_of_skipping_everything(
         return decode(records, lambda _: True)
 
     monkeypatch.setattr(reader, "decode", fails)
-    monkeypatch.setattr(reader, "kept_drain", lambda *_: Given(["g"] * 200))
+    monkeypatch.setattr(reader, "cached_drain", lambda *_: Given(["g"] * 200))
     with pytest.raises(reader.UnreadableError, match="offsets: more than 100 records cannot be processed"):
         list(reader.read(SETTINGS, ReadTask("mine", (Range(0, 0, 1, 0),), 0, 1)))
 

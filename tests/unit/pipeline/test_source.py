@@ -269,7 +269,7 @@ def test_a_cluster_whose_brokers_were_silent_when_it_was_planned_keeps_no_core_f
     start = mine.initialOffset()
     (task,) = tasks(mine, start, mine.latestOffset(start, None))
     # a task that asked them would wait for as long as the planner did
-    monkeypatch.setattr(head_frames, "kept_surveyor", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr(head_frames, "cached_surveyor", lambda *_: pytest.fail("asked"))
     (batch,) = list(mine.read(task))
     found = batch.to_pylist()
     # the first look has every bucket tell what it knows
