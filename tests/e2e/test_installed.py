@@ -267,4 +267,4 @@ def _run(installed: Path, command: str, *arguments: str) -> subprocess.Completed
 def _environment(installed: Path) -> dict[str, str]:
     """As the image and the unit have it, without a word of the environment that the tests run in."""
     kept = {key: value for key, value in os.environ.items() if key in {"PATH", "JAVA_HOME", "LANG", "TMPDIR"}}
-    return kept | {"HOME": "/nonexistent", "WARREN_CACHE": str(installed / "cache")}
+    return kept | {"HOME": str(installed / "no-home"), "WARREN_CACHE": str(installed / "cache")}
