@@ -19,6 +19,7 @@ from pyspark.errors import PySparkException
 from warren.common.row import ROW
 from warren.errors import WarrenError
 from warren.pipeline import source
+from warren.pipeline.location import check_location
 from warren.pipeline.session import is_gone
 from warren.pipeline.source import ClusterSource
 from warren.storage.operator import WindowOperator
@@ -153,6 +154,7 @@ class ClusterQuery:
         settings, session = self._settings, self._session
         # Spark would refuse offsets of another format with an unhelpful error
         source.planned_last(settings.checkpoint)
+        check_location(settings.checkpoint)
         watched = {each.name: each.groups for each in settings.source.offsets}
         operator = WindowOperator(settings.window, watched, _identifier(settings.cluster))
         windows = with_windows(self._stream(), operator)
