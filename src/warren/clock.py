@@ -1,4 +1,4 @@
-"""Clocks, read at the edges only: everything inside takes time as an argument."""
+"""Clocks: read by callers at the boundary; all other code takes the time as an argument."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def now_ms() -> int:
 
 
 def monotonic_ms() -> int:
-    """Milliseconds since some moment; unlike the wall clock it is never set."""
+    """Milliseconds since an arbitrary point in time; unlike the wall clock it is never set."""
     return time.monotonic_ns() // 1_000_000
 
 
@@ -39,7 +39,7 @@ class Moment:
 
 
 class LookClock:
-    """Tells the time of each look of one process, given the readings of both clocks.
+    """The time of each look of one process, from the readings of both clocks.
 
     The steady clock continues from the last process. The expiry clock does so too and catches up with the wall clock,
     once, when that has run without a jump for ten minutes: a machine whose clock is wrong at boot expires nothing, a
@@ -51,7 +51,7 @@ class LookClock:
         self._last = last
         # readings at the last look of this process
         self._wall_ms = self._monotonic_ms = 0
-        # by the monotonic clock: since when the wall clock runs evenly, None before the first look
+        # by the monotonic clock: since when the wall clock has not jumped, None before the first look
         self._even_since_ms: int | None = None
         self._confirmed = False
         self._jumped_ms, self._jumped_at_ms = 0, 0

@@ -60,7 +60,7 @@ class LogError(WarrenError):
 
 
 class UnknownLevelError(WarrenError):
-    """A level that Burrow does not accept either."""
+    """A level that neither Burrow nor Warren accepts."""
 
 
 def begin(settings: Settings, now: datetime) -> None:
@@ -230,7 +230,7 @@ class RotatingFile(logging.handlers.BaseRotatingHandler):
         self.backups = backups
         self.max_age = max_age
         self.compress = compress
-        self._tidying: threading.Thread | None = None
+        self._cleanup: threading.Thread | None = None
 
     def shouldRollover(self, record: logging.LogRecord) -> bool:  # noqa: N802 - the library's name
         """Whether the line would make the file too large."""
@@ -244,10 +244,10 @@ class RotatingFile(logging.handlers.BaseRotatingHandler):
         stamp = self.clock().strftime("%Y-%m-%dT%H-%M-%S.%f")[:-3]
         self.rotate(str(self.path), str(self.path.with_name(f"{self.path.stem}-{stamp}{self.path.suffix}")))
         self.stream = self._open()
-        if self._tidying is not None:
-            self._tidying.join()
-        self._tidying = threading.Thread(target=self.tidy, args=(self.clock(),), name="log-cleanup")
-        self._tidying.start()
+        if self._cleanup is not None:
+            self._cleanup.join()
+        self._cleanup = threading.Thread(target=self.tidy, args=(self.clock(),), name="log-cleanup")
+        self._cleanup.start()
 
     def tidy(self, now: datetime) -> None:
         """Compress rotated files, and delete those that are too old or too many."""
@@ -259,7 +259,7 @@ class RotatingFile(logging.handlers.BaseRotatingHandler):
                 if (self.backups and index >= self.backups) or (self.max_age and stamp < oldest):
                     path.unlink()
                 elif self.compress and path.suffix != ".gz":
-                    _compressed(path)
+                    _compress(path)
 
     def put_aside(self) -> list[tuple[datetime, Path]]:
         """The rotated files with their times, newest first."""
@@ -277,11 +277,11 @@ class RotatingFile(logging.handlers.BaseRotatingHandler):
     def close(self) -> None:
         """Wait for the cleanup."""
         super().close()
-        if self._tidying is not None:
-            self._tidying.join()
+        if self._cleanup is not None:
+            self._cleanup.join()
 
 
-def _compressed(path: Path) -> None:
+def _compress(path: Path) -> None:
     packed = path.with_name(path.name + ".gz")
     with path.open("rb") as plain, gzip.open(packed, "wb") as out:
         shutil.copyfileobj(plain, out)

@@ -22,7 +22,7 @@ _SECRET_NAME: Final = re.compile(
 _SECRET_PARAMETER: Final = re.compile(r"(?:^|[_.-])(?:code|sv|sp|k)$", re.IGNORECASE)
 _SECRET_VALUE: Final = (
     re.compile(r"(?:bearer|basic|digest|token)\s+\S+", re.IGNORECASE),
-    # the beginnings of well-known tokens: JSON web tokens, Slack, GitHub, GitLab, AWS, Google, OpenAI, Grafana
+    # prefixes of well-known tokens: JSON web tokens, Slack, GitHub, GitLab, AWS, Google, OpenAI, Grafana
     re.compile(r"eyJ[\w-]+\.[\w-]+\.|xox[a-z]-|gh[a-z]_|github_pat_|glpat-|AKIA|AIza|sk-|glsa_|glc_"),
     # long hexadecimal numbers, and random mixes of letters and digits
     re.compile(r"[0-9a-fA-F]{32,}$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"),
