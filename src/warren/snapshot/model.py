@@ -23,7 +23,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False, rename={"observed_at": "obser
     lag: Annotated[Count | None, Meta(description="Null: no head was known when the commit came")]
 
 
-# a status and a share as this reader wants them: as a number, by name, rounded, in Go's digits
+# types of a status and a share, by output format: number or name, rounded or with Go's digits
 _Status = TypeVar("_Status")
 _Share = TypeVar("_Share")
 
@@ -43,7 +43,7 @@ class BurrowPartition(msgspec.Struct, Generic[_Status, _Share], frozen=True, gc=
 
 
 class PartitionFields(BurrowPartition[_Status, _Share], Generic[_Status, _Share], frozen=True, gc=False):
-    """The same with what only Warren shows."""
+    """The same with the fields that only Warren has."""
 
     head: Annotated[int | None, Meta(description="Next offset on the broker; null: not known")]
     tail: Annotated[int | None, Meta(description="Oldest offset on the broker; null: not known")]
@@ -52,7 +52,7 @@ class PartitionFields(BurrowPartition[_Status, _Share], Generic[_Status, _Share]
 
 
 class PartitionStatus(PartitionFields[Status, float], frozen=True, gc=False):
-    """The verdict on one partition of a group; `rule` and `because` are there once a snapshot was asked for them."""
+    """The verdict on one partition of a group; `rule` and `because` are set by `explained` only."""
 
 
 class GroupStatus(msgspec.Struct, frozen=True):
@@ -81,14 +81,14 @@ class PartitionDetail(msgspec.Struct, frozen=True):
 
 
 class TopicPartitionHead(msgspec.Struct, frozen=True):
-    """Head and tail of one topic partition; None while unknown (no leader, not asked yet)."""
+    """Head and tail of one topic partition; None while unknown (no leader, not polled yet)."""
 
     head: int | None
     tail: int | None
 
 
 class ClusterSnapshot(Protocol):
-    """One cluster at one moment; every method answers from the same trigger."""
+    """One cluster at one moment; every method returns data of the same trigger."""
 
     @property
     def name(self) -> str: ...
@@ -117,7 +117,7 @@ class ClusterSnapshot(Protocol):
         """Sorted names."""
 
     def unseen(self) -> frozenset[str]:
-        """Groups with a partition whose head is missing in the last poll: nothing should be decided about them."""
+        """Groups with a partition whose head is missing in the last poll: they should not be judged."""
 
     def group_table(self) -> GroupTable:
         """All groups at once."""

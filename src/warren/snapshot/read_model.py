@@ -235,25 +235,25 @@ class ReadModel:
         """Index of topic partitions (tp); new ones are added."""
         before = len(self._topic)
         found = np.empty(len(topics), dtype=np.int64)
-        fresh: list[tuple[str, int]] = []
+        added: list[tuple[str, int]] = []
         for at, key in enumerate(zip(topics, partitions.tolist(), strict=True)):
             tp = self._index.get(key)
             if tp is None:
-                tp = before + len(fresh)
-                fresh.append(key)
+                tp = before + len(added)
+                added.append(key)
                 self._index[key] = tp
             found[at] = tp
-        if fresh:
+        if added:
             # new list objects: views refer to the old ones
-            self._topic = self._topic + [topic for topic, _ in fresh]
+            self._topic = self._topic + [topic for topic, _ in added]
             self._partition = np.concatenate(
-                [self._partition, np.array([n for _, n in fresh], dtype=np.int32)]
+                [self._partition, np.array([n for _, n in added], dtype=np.int32)]
             )
-            more = np.full(len(fresh), UNKNOWN, dtype=np.int64)
+            more = np.full(len(added), UNKNOWN, dtype=np.int64)
             self._head, self._tail, self._lowest = (
                 np.concatenate([each, more]) for each in (self._head, self._tail, self._lowest)
             )
-            nothing = np.zeros(len(fresh), dtype=np.bool_)
+            nothing = np.zeros(len(added), dtype=np.bool_)
             self._there, self._seen = (np.concatenate([each, nothing]) for each in (self._there, self._seen))
         return found
 
@@ -279,7 +279,7 @@ class ReadModel:
         return self._structure, self._digest
 
     def _drop_unused_names(self) -> None:
-        """Drop unused groups and topic partitions, once they are many: names come and go for years."""
+        """Drop unused groups and topic partitions, once they are many: a long-running process would collect them."""
         names = list(self._groups)
         used = np.unique(np.concatenate([rows.group for rows in self._rows]))
         if len(names) > 2 * len(used) + _SPARE_NAMES:

@@ -1,4 +1,4 @@
-"""Groups and windows of a snapshot as columns, for those who sort, filter and compare, or need all of them at once."""
+"""Groups and windows of a snapshot as columns, for sorting, filtering and bulk access."""
 
 from __future__ import annotations
 

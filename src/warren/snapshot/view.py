@@ -1,4 +1,4 @@
-"""One cluster at one moment: immutable arrays, and the answers computed from them on request."""
+"""One cluster at one moment: immutable arrays, and records computed from them on request."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ClusterView:
     structure: Structure
     tps: TopicPartitions
     # per tp; UNKNOWN where not known, `there` false where the topic partition was removed, `seen` false where the last
-    # look did not bring its head
+    # look has no head for it
     head: Ints
     tail: Ints
     # the lowest of the stored samples of the head
@@ -267,7 +267,7 @@ class ClusterView:
     def _numbers(self, topic: str, by_partition: Mapping[int, Any]) -> list[int]:
         """A topic's partitions: all that the brokers have, and others that have commits.
 
-        Those others are not counted through: a forged record can have any number.
+        The others do not form a range: a forged record can have any number.
         """
         width = len(self._heads.get(topic, ()))
         return [*range(width), *(each for each in by_partition if each >= width)]
@@ -277,7 +277,7 @@ class ClusterView:
         by_partition = self._by_partition(rows)
         heads = self._heads.get(topic, [])
         begin, end = rows.start, rows.stop
-        # as lists: there are thousands of calls, and an item of an array costs three times that of a list
+        # as lists: there are thousands of calls, and indexing an array is three times as slow
         status, lag, complete, edges = (
             each[begin:end].tolist()
             for each in (
