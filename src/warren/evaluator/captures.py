@@ -1,4 +1,4 @@
-"""Cases out of JSON: recorded windows, one object each, and answers of `/v3/kafka/CLUSTER/consumer/GROUP`."""
+"""Cases from JSON: recorded windows, one object each, and responses of `/v3/kafka/CLUSTER/consumer/GROUP`."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from warren.storage.windows import Commits, Windows, place
 _BOUND: Final = 2**61
 Int64 = Annotated[int, msgspec.Meta(ge=-_BOUND, le=_BOUND)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=_BOUND)]
-# far above any sensible window; it only bounds the arrays that wrong input can ask for
+# far above any sensible window; it only bounds the arrays that invalid input can allocate
 Intervals = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 _CONSUMER_PATH: Final = re.compile(r"/v3/kafka/[^/]+/consumer/([^/]+)$")
 
 
 class CaptureError(WarrenError):
-    """An object that is no case."""
+    """An object that is not a case."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Defaults:
-    """What a capture does not say itself."""
+    """Values for what a capture does not contain."""
 
     now_ms: int
-    # the time was asked for, so it wins over the time at which an answer was recorded
+    # the caller set the time: it takes precedence over the time at which a response was recorded
     now_is_given: bool = False
     # not given: that of the rules
     allowed_lag: int | None = None
     minimum_complete: float = 0.0
-    # of the evaluator: by which rules to judge; None: recorded windows by Burrow's, answers by Warren's default
+    # class-name of the evaluator; None: Burrow's rules for recorded windows, Warren's default for responses
     class_name: str | None = None
 
 
@@ -52,7 +52,7 @@ class _Entry(msgspec.Struct):
     offset: Int64
     timestamp: Int64
     lag: Count | None = None
-    # Warren's own pages and records have it
+    # only in Warren's own responses and recordings
     floor: Count | None = None
 
 
@@ -71,7 +71,7 @@ class _StoredHead(msgspec.Struct):
 
 
 class _Window(msgspec.Struct):
-    """One line of recorded windows; what Burrow made of it may be there too, and is not looked at."""
+    """One line of recorded windows; Burrow's own result may be in it too, and is ignored."""
 
     id: str | int
     window: list[_Entry | None] | None = None
@@ -90,7 +90,7 @@ class _Window(msgspec.Struct):
 class _Partition(msgspec.Struct):
     offsets: list[_Entry | None]
     current_lag: Count = msgspec.field(name="current-lag")
-    # Warren's answers have it, Burrow's have not
+    # only in Warren's responses
     head: Count | None = None
 
 
@@ -99,14 +99,14 @@ class _Request(msgspec.Struct):
 
 
 class _Detail(msgspec.Struct):
-    """An answer about one group, with all its windows."""
+    """A response about one group, with all its windows."""
 
     topics: dict[str, list[_Partition | None]]
     request: _Request = msgspec.field(default_factory=_Request)
 
 
 def cases(document: Any, defaults: Defaults) -> Iterator[Case]:
-    """The cases in one JSON value: a recorded window, an answer, or an answer in its capture."""
+    """The cases in one JSON value: a recorded window, a response, or a capture that contains a response."""
     if not isinstance(document, dict):
         raise CaptureError(f"an object was expected, not {_kind(document)}")
     try:
@@ -117,13 +117,13 @@ def cases(document: Any, defaults: Defaults) -> Iterator[Case]:
         elif "window" in document or "commits_written" in document:
             yield _of_window(msgspec.convert(document, _Window), defaults)
         else:
-            raise CaptureError(_misfit(document))
+            raise CaptureError(_not_a_case(document))
     except msgspec.ValidationError as error:
         raise CaptureError(str(error)) from error
 
 
 def _of_window(line: _Window, defaults: Defaults) -> Case:
-    """A recorded window, or the one that its commits make."""
+    """A recorded window, or the one that results from its commits."""
     intervals = line.intervals or len(line.window or ()) or 1
     ring = line.broker_ring
     if ring is None:
@@ -147,7 +147,7 @@ def _of_window(line: _Window, defaults: Defaults) -> Case:
 
 
 def _of_detail(answer: _Detail, defaults: Defaults) -> Iterator[Case]:
-    """One case per partition; the head is where the last commit and the current lag say it is."""
+    """One case per partition; a missing head is computed from the last commit and the current lag."""
     path = _CONSUMER_PATH.search(urlsplit(answer.request.url).path)
     group: dict[str, str | int] = {"group": unquote(path[1])} if path else {}
     class_name = defaults.class_name or "trend"
@@ -193,7 +193,7 @@ def _entry(entry: _Entry) -> Entry:
 
 
 def _written(line: _Window, intervals: int) -> tuple[Entry, ...]:
-    """The window that these commits make, one after the other as they were read.
+    """The window that results from these commits, in the order in which they were read.
 
     As in Burrow, a lag is against the head that was stored last, and only the newest commit so far has one.
     """
@@ -213,14 +213,14 @@ def _written(line: _Window, intervals: int) -> tuple[Entry, ...]:
 
 
 def _at(capture: dict[str, Any], defaults: Defaults) -> Defaults:
-    """The defaults at the time of the capture, unless a time was asked for."""
+    """The defaults at the time of the capture, unless the caller set the time."""
     if defaults.now_is_given or capture.get("at_ms") is None:
         return defaults
     return replace(defaults, now_ms=msgspec.convert(capture["at_ms"], Int64))
 
 
-def _misfit(document: dict[str, Any]) -> str:
-    """What to say of an object that is neither form."""
+def _not_a_case(document: dict[str, Any]) -> str:
+    """The error message for an object that has neither form."""
     if document.get("error") is True:
         return f"the answer is an error: {document.get('message', 'no message')}"
     if isinstance(document.get("status"), dict):

@@ -28,9 +28,9 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """All that the rules need to know of one partition."""
+    """The input of the rules for one partition."""
 
-    # what it is called: an id, or group, topic and partition
+    # an id, or group, topic and partition
     name: dict[str, str | int]
     # oldest first, without empty slots
     entries: tuple[Entry, ...]
@@ -59,7 +59,7 @@ class Explanation:
 
 
 def explain(case: Case) -> Explanation:
-    """Judge a case by the same rules as all the others, and say which one decided."""
+    """Judge a case by the rules of the pipeline, and explain which one decided."""
     book = RULES[case.class_name]
     lowest_sample = min(case.samples, default=UNKNOWN)
     verdict = judge(

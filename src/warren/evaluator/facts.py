@@ -21,7 +21,7 @@ class Digest:
     first_timestamp: Ints
     last_timestamp: Ints
     last_offset: Ints
-    # the answers of the rules that need neither clock nor heads
+    # the results of the rules that need neither the time nor heads
     rewound: Mask
     caught_up: Mask
     stalled: Mask

@@ -18,7 +18,7 @@ NO_ROW: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The judgement on many groups: 1-D arrays, one item per group."""
+    """The verdicts on many groups: 1-D arrays, one item per group."""
 
     # of Status: the highest of the partitions', where anything above ERR counts as ERR
     status: npt.NDArray[np.int8]
@@ -40,7 +40,7 @@ def roll_up(group_index: Ints, n_groups: int, verdict: Verdict, partition_count:
     np.add.at(totallag, group_index, verdict.current_lag)
     return Groups(
         status=status,
-        # a group without partitions lacks none
+        # a group without partitions is complete
         complete=np.where(partition_count > 0, complete, np.float32(1)),
         maxlag=_first_greatest(group_index, n_groups, verdict.current_lag),
         totallag=totallag,
@@ -52,8 +52,8 @@ def _first_greatest(group_index: Ints, n_groups: int, lag: Ints) -> Ints:
     greatest = np.full(n_groups, NO_ROW, dtype=np.int64)
     np.maximum.at(greatest, group_index, lag)
     rows = np.flatnonzero(lag == greatest[group_index])
-    beyond = len(lag)
-    first = np.full(n_groups, beyond, dtype=np.int64)
+    past_end = len(lag)
+    first = np.full(n_groups, past_end, dtype=np.int64)
     np.minimum.at(first, group_index[rows], rows)
-    first[first == beyond] = NO_ROW
+    first[first == past_end] = NO_ROW
     return first

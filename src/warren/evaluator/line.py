@@ -33,17 +33,17 @@ def enough_known(known: Mask) -> Mask:
 
 
 def fit(head: Ints, lag: Ints, known: Mask) -> Line:
-    """The line of least squares through what is known of each row; 0 where head or lag do not change."""
-    across, up = (_round_their_mean(each, known) for each in (head, lag))
-    together = (across * up).sum(axis=1)
-    of_head = (across * across).sum(axis=1)
-    both = np.sqrt(of_head * (up * up).sum(axis=1))
+    """The least squares line through the known values of each row; 0 where head or lag do not change."""
+    x, y = (_centred(each, known) for each in (head, lag))
+    covariance = (x * y).sum(axis=1)
+    head_variance = (x * x).sum(axis=1)
+    both = np.sqrt(head_variance * (y * y).sum(axis=1))
     moves = both > 0
-    slope = np.divide(together, of_head, out=np.zeros_like(together), where=moves)
-    return Line(slope, np.divide(together, both, out=np.zeros_like(together), where=moves))
+    slope = np.divide(covariance, head_variance, out=np.zeros_like(covariance), where=moves)
+    return Line(slope, np.divide(covariance, both, out=np.zeros_like(covariance), where=moves))
 
 
-def _round_their_mean(values: Ints, known: Mask) -> Floats:
+def _centred(values: Ints, known: Mask) -> Floats:
     """The values minus their mean, and 0 where they are not known."""
     # offsets can be too great for the floating point that squares need
     first = np.take_along_axis(values, known.argmax(axis=1)[:, None], axis=1)

@@ -43,7 +43,7 @@ class RuleSpec:
     sentence: Callable[[Numbers], str]
 
     def because(self, numbers: Numbers) -> str:
-        """The sentence, and why a silent partition has not stopped where that is so."""
+        """The sentence, and for a silent partition that counts as running the reason for that."""
         sentence = self.sentence(numbers)
         if self.rule > Rule.STOPPED and numbers.silence_ms > numbers.span_ms:
             sentence += f" {_not_stopped_sentence(numbers)}"
@@ -72,9 +72,9 @@ NO_COMMIT: Final = RuleSpec(Rule.NO_COMMIT, Status.OK, _nothing_was_committed, _
 
 # 2: too_few_commits
 
-# with fewer commits `trend` waits: two commits have a single distance, which is too little
+# with fewer commits `trend` waits: two commits have a single interval, which is too little
 FEWEST_COMMITS: Final = 3
-# but not for ever: a consumer that is silent for this long has ended
+# the limit: a consumer that is silent for this long has ended
 LONGEST_WAIT_MS: Final = 300_000
 
 
@@ -94,7 +94,7 @@ def _too_few_commits_sentence(numbers: Numbers) -> str:
     if numbers.complete >= numbers.minimum_complete:
         return (
             f"The window has {numbers.entries} of {numbers.intervals} commits: with fewer than "
-            f"{FEWEST_COMMITS} the rhythm of the consumer is not known, so it is not judged for "
+            f"{FEWEST_COMMITS} the commit interval of the consumer is not known, so it is not judged for "
             f"{_seconds(LONGEST_WAIT_MS)}."
         )
     return (
@@ -135,7 +135,7 @@ NO_LAG_NOW: Final = RuleSpec(Rule.NO_LAG_NOW, Status.OK, _there_is_no_lag_now, _
 
 
 def _the_commits_stopped(facts: Facts) -> Mask:
-    """Silent for longer than the whole window spans, and not at the head a moment ago."""
+    """No commit for longer than the whole window spans, and not at the head a moment ago."""
     window = facts.digest
     silence = facts.now_ms - window.last_timestamp
     span = window.last_timestamp - window.first_timestamp
@@ -312,9 +312,9 @@ KEEPING_PACE: Final = RuleSpec(Rule.KEEPING_PACE, Status.OK, _otherwise, _keepin
 # 10: growing, and 11: not_growing where none of the rules of `trend` holds
 
 # Growing lags lie on a line; those of a group that lags evenly fluctuate, and by chance along a line. The nearer to 1,
-# the less often that is mistaken for growth, and the more even the growth must be. `warren lab` shows both.
+# the fewer false alarms, and the more even the growth must be. `warren lab` measures both.
 STRAIGHT: Final = 0.99
-# the share of what comes in that stays unread; that of a group that is minutes late is 0.02 when traffic rises at dawn
+# the share of what comes in that stays unread: 0.02 for a group that is minutes late, when traffic rises in the morning
 WORTH_A_WARNING: Final = 0.03
 # in messages, over the window: with a few messages a minute, such lines occur by chance
 LEAST_RISE: Final = 10

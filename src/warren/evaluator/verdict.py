@@ -24,11 +24,11 @@ class RuleBook:
     allowed_lag: int = 0
 
     def spec(self, rule: int) -> RuleSpec:
-        """The rule of this number, as this book asks it."""
+        """The rule of this number, in this book's variant."""
         return next(spec for spec in self.rules if spec.rule == rule)
 
 
-# Burrow's, to the letter
+# exactly Burrow's
 CACHING: Final = RuleBook(
     (
         rules.NO_COMMIT,
@@ -58,9 +58,9 @@ TREND: Final = RuleBook(
     # a transaction's marker leaves a lag of 1 for a consumer that has read everything
     allowed_lag=1,
 )
-# a mapping of class-name of the evaluator: its rules
+# class-name of the evaluator: its rules
 RULES: Final[dict[str, RuleBook]] = {"caching": CACHING, "trend": TREND}
-# a mapping of rule number: status, as an array to index with rules; a rule gives the same status in every book
+# rule number: status, as an array to index with rules; a rule has the same status in every book
 _STATUS_OF: Final = np.zeros(max(Rule) + 1, dtype=np.int8)
 for _spec in (*CACHING.rules, *TREND.rules):
     _STATUS_OF[_spec.rule] = _spec.status
@@ -125,12 +125,12 @@ def judge(digest: Digest, head: Ints, lowest_sample: Ints, now_ms: int, settings
         minimum_complete=settings.minimum_complete,
     )
     rule = np.empty(len(digest), dtype=np.int8)
-    # from the last to the first, so that the first that holds is what stays
+    # from the last to the first, so that the first that holds decides
     for spec in reversed(settings.book.rules):
         rule[spec.holds(facts)] = spec.rule
     return Verdict(_STATUS_OF[rule], facts.current_lag, facts.complete, rule)
 
 
 def whole_seconds(now_ms: int) -> int:
-    """The time as the rules count it, which is Burrow's way: in ms, without the part of a second."""
+    """The time in ms, truncated to whole seconds as Burrow does."""
     return now_ms // 1000 * 1000

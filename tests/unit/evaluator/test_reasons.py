@@ -141,8 +141,8 @@ REASONS = [
         "hardly any commits",
         replace(case([5, 6], [7, 9], 20, age_s=1), class_name="trend"),
         Rule.TOO_FEW_COMMITS,
-        "The window has 2 of 10 commits: with fewer than 3 the rhythm of the consumer is not known, so it is not "
-        "judged for 300 s.",
+        "The window has 2 of 10 commits: with fewer than 3 the commit interval of the consumer is not known, so it is "
+        "not judged for 300 s.",
     ),
     Reason(
         "caught up, for certain",
