@@ -1,1 +1,1 @@
-"""The laboratory: traffic with known verdicts, evaluated by the real windows and rules."""
+"""`warren lab`: simulated traffic with known verdicts, evaluated by the real windows and rules."""

@@ -1,4 +1,4 @@
-"""Consumers of the laboratory: what they commit, when, and which verdict on it is right."""
+"""Simulated consumers: what they commit, when, and which verdict on it is right."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from warren.common.status import Status
 from warren.lab.producers import Floats, Ints, Log, Rng
 
-# how long a healthy consumer needs for a message, at least and at most
-_QUICK_S: Final = (0.01, 0.08)
-# how late a commit can be
+# processing time of a healthy consumer per message, minimum and maximum
+_DELAY_S: Final = (0.01, 0.08)
+# maximum delay of a commit
 _LATE_S: Final = 0.02
 
 OK: Final = frozenset({Status.OK})
@@ -21,7 +21,7 @@ WARN: Final = frozenset({Status.WARN})
 STOP: Final = frozenset({Status.STOP})
 STALL: Final = frozenset({Status.STALL})
 REWIND: Final = frozenset({Status.REWIND})
-# while things change; and where more than one answer is good
+# during changes, and where more than one verdict is right
 ANY: Final = frozenset(Status)
 
 Pause = tuple[float, float]
@@ -29,7 +29,7 @@ Pause = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """From this moment on these verdicts are right."""
+    """The verdicts that are right from this moment on."""
 
     since_s: float
     right: frozenset[Status]
@@ -59,23 +59,23 @@ Consumer = Callable[[Rng, Setting], Committed]
 
 
 def healthy(rng: Rng, setting: Setting) -> Committed:
-    """Reads everything at once, and after a pause several times as fast as it comes."""
-    at = _rhythm(rng, setting)
+    """Reads everything at once, and after a pause at several times the rate of the producer."""
+    at = _commit_times(rng, setting)
     capacity = 20 * setting.log.rate
-    return Committed(at, _read(setting, at, capacity, _quick(rng, at)), (Label(0, OK),))
+    return Committed(at, _read(setting, at, capacity, _delays(rng, at)), (Label(0, OK),))
 
 
 def bursty(rng: Rng, setting: Setting) -> Committed:
-    """Needs some seconds for each burst, and is done well before the next."""
-    at = _rhythm(rng, setting)
-    return Committed(at, _read(setting, at, 3 * setting.log.rate, _quick(rng, at)), (Label(0, OK),))
+    """Needs some seconds for each burst, less than the time to the next."""
+    at = _commit_times(rng, setting)
+    return Committed(at, _read(setting, at, 3 * setting.log.rate, _delays(rng, at)), (Label(0, OK),))
 
 
 def per_message(rng: Rng, setting: Setting) -> Committed:
     """Commits after each message."""
     log = setting.log
     # messages that come at once are read one after the other
-    done = log.written_s + _QUICK_S[0]
+    done = log.written_s + _DELAY_S[0]
     step = min(0.002, 0.2 / log.rate)
     numbers = np.arange(len(done))
     done = np.maximum.accumulate(done - numbers * step) + numbers * step
@@ -91,21 +91,21 @@ def per_batch(rng: Rng, setting: Setting) -> Committed:
 
 
 def behind(delay_s: float) -> Consumer:
-    """Reads everything, but always this late."""
+    """Reads everything, always with this delay."""
 
     def committed(rng: Rng, setting: Setting) -> Committed:
-        at = _rhythm(rng, setting)
-        # what was there long before is read, so that the group is behind from the start
+        at = _commit_times(rng, setting)
+        # earlier records count as read, so that the group is behind from the start
         return Committed(at, _client(setting.log, at - delay_s), (Label(0, OK),))
 
     return committed
 
 
 def slow(share: float) -> Consumer:
-    """Keeps up for some minutes, then reads this share of what comes."""
+    """Keeps up for some minutes, then reads this share of what comes in."""
 
     def committed(rng: Rng, setting: Setting) -> Committed:
-        at = _rhythm(rng, setting)
+        at = _commit_times(rng, setting)
         start = setting.length_s * (0.15 + 0.1 * rng.random())
         log = setting.log
         before = _client(log, at - 0.05)
@@ -120,8 +120,8 @@ def slow(share: float) -> Consumer:
 
 
 def catching_up(rng: Rng, setting: Setting) -> Committed:
-    """Starts far behind and reads 1.3 times as fast as it comes."""
-    at = _rhythm(rng, setting)
+    """Starts far behind and reads at 1.3 times the rate of the producer."""
+    at = _commit_times(rng, setting)
     log = setting.log
     start = setting.length_s * 0.2
     at = at[at > start]
@@ -149,8 +149,8 @@ def stuck(rng: Rng, setting: Setting) -> Committed:
 
 
 def rewound_once(rng: Rng, setting: Setting) -> Committed:
-    """Goes back by some minutes of messages and reads them again, fast."""
-    at = _rhythm(rng, setting)
+    """Rewinds by some minutes of messages and reads them again, fast."""
+    at = _commit_times(rng, setting)
     begin = setting.length_s * (0.3 + 0.2 * rng.random())
     log = setting.log
     far = round(log.rate * 12 * max(setting.period_s, 1.0))
@@ -165,8 +165,8 @@ def rewound_once(rng: Rng, setting: Setting) -> Committed:
 
 
 def rewinding(rng: Rng, setting: Setting) -> Committed:
-    """Goes back again and again, and each time a little further than before."""
-    at = _rhythm(rng, setting)
+    """Rewinds repeatedly, each time a little further than before."""
+    at = _commit_times(rng, setting)
     begin = setting.length_s * 0.3
     log = setting.log
     offset = _client(log, at - 0.05)
@@ -193,7 +193,7 @@ def stopped_on_purpose(rng: Rng, setting: Setting) -> Committed:
     return replace(committed, labels=(Label(0, OK), Label(begin, STOP), Label(end, OK)))
 
 
-def _rhythm(rng: Rng, setting: Setting) -> Floats:
+def _commit_times(rng: Rng, setting: Setting) -> Floats:
     """When commits are due, without those in pauses; the first after a pause comes at its end."""
     period = setting.period_s
     at = np.arange(rng.random() * period, setting.length_s, period)
@@ -203,8 +203,8 @@ def _rhythm(rng: Rng, setting: Setting) -> Floats:
     return at[at < setting.length_s]
 
 
-def _quick(rng: Rng, at: Floats) -> Floats:
-    least, most = _QUICK_S
+def _delays(rng: Rng, at: Floats) -> Floats:
+    least, most = _DELAY_S
     return least + (most - least) * rng.random(len(at))
 
 

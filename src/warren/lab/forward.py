@@ -23,14 +23,14 @@ from warren.storage.windows import Commits, Windows, place_into
 
 Statuses = npt.NDArray[np.int8]
 
-# when the traffic begins; any moment will do
+# when the traffic begins; an arbitrary time
 ZERO_MS: Final = 1_800_000_000_000
 # delay of the request for heads after the request for end offsets, minimum and maximum
 _HEADS_LATER_S: Final = (0.05, 0.3)
-# how late a look can be: a share of the time between two looks, and no more than this
+# maximum delay of a look: a share of the time between two looks, and at most this
 _LATE_SHARE: Final = 0.15
 _LATE_S: Final = 0.3
-# Burrow asks for heads so often
+# Burrow's polling interval for heads
 _POLL_S: Final = 10.0
 _EXPIRE_MS: Final = 7 * 24 * 3600 * 1000
 _TOPIC: Final = "lab"
@@ -45,7 +45,7 @@ class Judge(StrEnum):
     CACHING = "caching"
     # Burrow's rules on Burrow's windows: heads polled every ten seconds
     BURROW = "burrow"
-    # more than so many messages behind
+    # a lag above a fixed threshold
     THRESHOLD = "threshold"
 
 
@@ -60,18 +60,18 @@ class Looks:
     # not set: that of the rules
     allowed_lag: int | None = None
     refresh_s: float = 10.0
-    # share of the looks that fail altogether, and of those that do not get the heads
+    # share of the looks that fail, and of those that fail to get the heads only
     failing: float = 0.0
-    # the first look comes so late: everything before is read at once
+    # the time of the first look: everything before is read at once
     start_s: float = 0.0
 
     def window_s(self, period_s: float) -> float:
-        """How long a window of commits with this rhythm is."""
+        """The length of a window with this commit interval."""
         return self.intervals * max(period_s, self.min_distance_s)
 
     @property
     def a_moment_s(self) -> float:
-        """How long a consumer that was at the head counts as there."""
+        """How long a consumer that was at the head counts as being there."""
         return self.intervals * self.refresh_s
 
 
@@ -82,7 +82,7 @@ class Run:
     looks: Looks
     played: Played
     length_s: float
-    # when each look asked for the ends
+    # when each look requested the end offsets
     asked_s: Floats
     # judge: statuses, shaped (looks, groups)
     statuses: dict[Judge, Statuses]
@@ -140,7 +140,7 @@ def _ms(at_s: float) -> int:
 
 
 class _Warren:
-    """One bucket that holds all groups, fed as the pipeline feeds it."""
+    """One bucket that holds all groups, with the same input as in the pipeline."""
 
     def __init__(self, looks: Looks, played: Played) -> None:
         self._looks = looks
@@ -169,7 +169,7 @@ class _Warren:
         *,
         heads_are_there: bool,
     ) -> None:
-        """Take in the heads of a look and the commits since the last."""
+        """Apply the heads of a look and the commits since the last."""
         at_ms = _ms(heads_s)
         if heads_are_there:
             head = self._played.heads[number]
@@ -211,14 +211,14 @@ class _Warren:
         return {Judge.TREND: status(TREND), Judge.CACHING: status(CACHING)}
 
     def lag(self) -> Ints:
-        """How far every group is behind now."""
+        """The current lag of every group."""
         bucket = self._bucket
         head = bucket.heads.newest_offset[bucket.tp_of]
         return self._by_group(np.maximum(head - bucket.windows.offset[:, -1], 0), 0)
 
     def _by_group(self, values: npt.NDArray[Any], otherwise: int) -> Ints:
         result = np.full(len(self._played.groups), otherwise, dtype=np.int64)
-        # the index of a topic partition is that of its group: each group has a partition of its own
+        # each group has its own partition, so tp is the index of the group
         result[self._bucket.tp_of] = values
         return result
 
@@ -252,7 +252,7 @@ class _Burrow:
         self._windows = Windows.empty(len(played.groups), looks.intervals)
 
     def read(self, incoming: slice, now_s: float) -> None:
-        """Take in commits, each as it came."""
+        """Apply commits in the order of arrival."""
         played = self._played
         row, offset = played.group[incoming], played.offset[incoming]
         commits = Commits(

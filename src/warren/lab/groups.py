@@ -1,4 +1,4 @@
-"""The groups of a run: scenarios played out with random numbers of their own, as arrays."""
+"""The groups of a run: scenarios simulated with random numbers, as arrays."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from warren.lab.consumers import Label, Setting
 from warren.lab.producers import PRODUCERS, Floats, Ints, Log, Mask, since, with_outages
 from warren.lab.scenarios import BEFORE_S, Disturbance, Scenario, pauses
 
-# no look is this much later than the last; a floor is not certain before
+# margin for late looks; a floor is not certain before
 _LOOK_SLACK_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What a group is, and which verdicts on it are right."""
+    """A group's scenario, and which verdicts on it are right."""
 
     scenario: Scenario
     labels: tuple[Label, ...]
-    # when it was certain for the first time that messages wait, and go on waiting; the last label's start elsewhere
+    # since when it is certain that messages stay unread; the start of the last label if it never is
     certain_s: float
 
 
@@ -40,7 +40,7 @@ class Played:
     timestamp_ms: Ints
     # the head that was polled last, every ten seconds, when the commit came
     polled: Ints
-    # shaped (looks, groups); UNKNOWN where the brokers did not answer
+    # shaped (looks, groups); UNKNOWN where the brokers did not respond
     heads: Ints
     # shaped (polls, groups)
     polled_heads: Ints
@@ -53,7 +53,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Timetable:
-    """When what is looked at, in seconds from the start of the traffic."""
+    """The times of looks and polls, in seconds from the start of the traffic."""
 
     length_s: float
     # between two looks, for the certainty of floors
@@ -63,14 +63,14 @@ class Timetable:
 
 
 def play(scenarios: Sequence[Scenario], seeds: int, seed: int, timetable: Timetable, zero_ms: int) -> Played:
-    """Every scenario as often as there are seeds, each with other random numbers."""
-    wanted = [(index, scenario, again) for index, scenario in enumerate(scenarios) for again in range(seeds)]
+    """Simulate every scenario `seeds` times, each with other random numbers."""
+    wanted = [(index, scenario, run) for index, scenario in enumerate(scenarios) for run in range(seeds)]
     groups: list[Group] = []
     commits: list[tuple[Floats, Ints, Ints, Ints]] = []
     heads = np.empty((len(timetable.heads_at_s), len(wanted)), dtype=np.int64)
     polled_heads = np.empty((len(timetable.polls_s), len(wanted)), dtype=np.int64)
-    for number, (index, scenario, again) in enumerate(wanted):
-        rng = np.random.default_rng((seed, index, again))
+    for number, (index, scenario, run) in enumerate(wanted):
+        rng = np.random.default_rng((seed, index, run))
         stops = pauses(scenario.disturbance, rng, timetable.length_s)
         away = stops if scenario.disturbance is Disturbance.BROKER_RESTARTS else ()
         log = since(PRODUCERS[scenario.producer](rng, timetable.length_s + BEFORE_S, scenario.rate), BEFORE_S)
@@ -100,7 +100,7 @@ def _merged(
 
 
 def _certain_s(log: Log, at_s: Floats, offset: Ints, labels: tuple[Label, ...], every_s: float) -> float:
-    """The first commit from which on the head of the look before is always beyond the commit."""
+    """The first commit after which the head of the previous look is always above the commit."""
     start = labels[-1].since_s
     later = at_s > start
     clear = log.head(at_s - every_s - _LOOK_SLACK_S) <= offset

@@ -1,4 +1,4 @@
-"""The laboratory in real time: bursts and groups on a real broker, evaluated by a complete Warren."""
+"""`warren lab --live`: bursts and groups on a real broker in real time, evaluated by a complete Warren."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ RATE: Final = 20
 _OFFSETS_PARTITIONS: Final = 4
 _LOOK_S: Final = 0.2
 _STOP_S: Final = 5.0
-# how long windows may take to fill, beyond their length
+# additional time for windows to fill
 _PATIENCE_S: Final = 120.0
-# the broker stamps the messages, as clusters with slow clients do
+# the broker sets the timestamps, as in clusters with slow clients
 _TOPIC_SETTINGS: Final = {"message.timestamp.type": "LogAppendTime"}
 
 # (seconds since the start, head now, head three seconds ago) -> the offset to commit
@@ -73,7 +73,7 @@ class Actor:
     period_s: float
     # after the whole second
     phase_s: float = 0.0
-    # the verdict that it must have at least once; OK: always
+    # the verdict that it must get at least once; OK: always
     status: Status = Status.OK
 
 
@@ -92,7 +92,7 @@ ACTORS: Final[tuple[Actor, ...]] = (
 
 
 class Bursts:
-    """A producer that writes all messages of a second at the whole second; knows the head as the broker told it."""
+    """A producer that writes all messages of a second at the whole second; tracks the head from acknowledgements."""
 
     def __init__(self, connection: Connection, topic: str) -> None:
         self._producer = connection.producer({"linger.ms": 0, "acks": "all"})
@@ -119,7 +119,7 @@ class Bursts:
 
 @dataclass
 class Seen:
-    """What was seen of one group."""
+    """The observed statuses of one group."""
 
     looks: int = 0
     # how often it was not OK
@@ -134,7 +134,7 @@ class Seen:
 
 
 class Theatre:
-    """A context manager: inside it bursts are written and groups commit, on brokers that are there."""
+    """A context manager that writes bursts and runs the groups, on an existing broker."""
 
     def __init__(
         self, bootstrap_servers: str, topic: str, actors: tuple[Actor, ...], prefix: str = ""
@@ -155,7 +155,7 @@ class Theatre:
         self._bursts = Bursts(self._connection, self._topic)
         runs: list[Callable[[threading.Event], None]] = [self._bursts.run]
         runs += [partial(self._play, actor) for actor in self.actors]
-        # daemon: a client that hangs in its library must not keep the process alive
+        # daemon: a client that hangs must not keep the process alive
         self._threads = [threading.Thread(target=run, args=(self._stop,), daemon=True) for run in runs]
         for thread in self._threads:
             thread.start()

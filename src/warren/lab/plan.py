@@ -1,4 +1,4 @@
-"""The runs of the laboratory, their findings, and the comparison with what is promised."""
+"""The runs of `warren lab`, their findings, and the comparison with the targets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_THRESHOLD: Final = 1_000
 _DAY_S: Final = 86_400.0
 # how often a group that lags evenly may change its verdict, per hour
 _MOST_FLIPS: Final = 1.0
-# class and judge are as right as each other up to this: looks while windows fill are few
+# tolerance when the accuracy of two judges is compared: the looks while windows fill
 _AS_RIGHT: Final = 0.001
 
 
@@ -32,7 +32,7 @@ class LabError(WarrenError):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One way to look, and how often each scenario is played for it."""
+    """One polling setting, and how often each scenario is simulated with it."""
 
     looks: Looks
     seeds: int
@@ -67,7 +67,7 @@ QUICK: Final = Programme((Part(Looks("looks every 5 s", every_s=5), 1),), length
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is promised, and what was found."""
+    """A target, and what was found."""
 
     promise: str
     found: str
@@ -82,9 +82,9 @@ class Findings:
     threshold: int
     group_days: float
     groups: int
-    # per class and judge, over the main ways to look
+    # per class and judge, over the main polling settings
     classes: list[Score]
-    # way to look: per kind, by this project's rules
+    # polling setting: scores per kind, by Warren's rules
     ways: dict[str, dict[Kind, Score]]
     targets: list[Target]
 
@@ -176,7 +176,7 @@ def _by_kind(found: list[Score]) -> dict[Kind, Score]:
 
 
 def targets(classes: Sequence[Score]) -> list[Target]:
-    """The promises for the rules `trend` and the findings; only for what was run."""
+    """The targets for the rules `trend` and the findings; only for what was run."""
     own = [each for each in classes if each.judge is Judge.TREND]
     made: list[Target] = []
     healthy = [each for each in own if each.kind is Kind.HEALTHY]
@@ -184,7 +184,7 @@ def targets(classes: Sequence[Score]) -> list[Target]:
         count = sum(each.false_alarms for each in healthy)
         days = sum(each.quiet_s for each in healthy) / _DAY_S
         promise = "no false alarm on healthy traffic"
-        made.append(Target(promise, f"{count} in {days:.1f} days of groups", count == 0))
+        made.append(Target(promise, f"{count} in {days:.1f} group-days", count == 0))
     even = [each for each in own if each.kind is Kind.EVEN]
     if even:
         worst = max(even, key=lambda each: each.flips_an_hour)
@@ -195,14 +195,14 @@ def targets(classes: Sequence[Score]) -> list[Target]:
     if slow:
         unseen = sum(each.unseen for each in slow)
         total = sum(len(each.seen_after_s) for each in slow)
-        made.append(Target("slow consumers are always seen", f"{total - unseen} of {total}", unseen == 0))
+        made.append(Target("slow consumers are always detected", f"{total - unseen} of {total}", unseen == 0))
         late = [each.name for each in slow if not each.mostly_in_a_window]
-        promise = "in the median within a window's length of the first lag that is certain"
+        promise = "the median delay is at most a window's length after the first lag that is certain"
         made.append(Target(promise, f"not: {', '.join(late)}" if late else "all classes", not late))
     behind = [
         each.name for each in own if each.right_share < _plain(classes, each.name).right_share - _AS_RIGHT
     ]
-    promise = "every class at least as right as Burrow's plain rules"
+    promise = "every class at least as accurate as Burrow's own rules"
     made.append(Target(promise, f"not: {', '.join(behind)}" if behind else "all classes", not behind))
     return made
 
@@ -230,7 +230,7 @@ def _figures(score: Score) -> dict[str, Any]:
 
 
 def _spread(values: Sequence[float]) -> dict[str, float | None] | None:
-    """Median and worst; None where it was not seen."""
+    """Median and worst; None where it was never detected."""
     if not values:
         return None
     both = {"median": float(np.median(values)), "worst": max(values)}

@@ -1,4 +1,4 @@
-"""Producers of the laboratory: when the messages of one partition are written, in seconds."""
+"""Simulated producers: when the messages of one partition are written, in seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Rng = np.random.Generator
 
-# how much the rate of day and night goes up and down
+# relative amplitude of the daily rate
 _DAY_SWING: Final = 0.9
 _DAY_S: Final = 86_400.0
 _TRICKLE_S: Final = 8.0
@@ -41,7 +41,7 @@ class Log:
         return np.searchsorted(self.written_s, at_s, side="right").astype(np.int64)
 
     def without_trailing_marker(self, offset: Ints) -> Ints:
-        """Where a client commits that knows only the records it was given."""
+        """The offset that a client commits that does not count markers."""
         if not self.marker.any():
             return offset
         return offset - ((offset > 0) & self.marker[np.maximum(offset - 1, 0)])
@@ -81,7 +81,7 @@ def trickle(rng: Rng, length_s: float, _rate: float) -> Log:
 
 
 def day_and_night(rng: Rng, length_s: float, rate: float) -> Log:
-    """The rate goes up and down over the day; any part of it."""
+    """The rate varies over the day; a random part of it."""
     highest = rate * (1 + _DAY_SWING)
     at = poisson(rng, length_s, highest).written_s
     now = rate * (1 + _DAY_SWING * np.sin(2 * np.pi * (at / _DAY_S + rng.random())))
@@ -102,7 +102,7 @@ def ending(rng: Rng, length_s: float, rate: float) -> Log:
 
 
 def transactions(rng: Rng, length_s: float, rate: float) -> Log:
-    """A transaction every second; its marker is a record that consumers are not given."""
+    """A transaction every second; its marker is a record that consumers do not get."""
     starts = np.arange(rng.random(), length_s, 1.0)
     count = max(round(rate), 1)
     spread = np.append(np.linspace(0, 0.2, count), 0.21)
@@ -113,7 +113,7 @@ def transactions(rng: Rng, length_s: float, rate: float) -> Log:
 
 
 def since(log: Log, start_s: float) -> Log:
-    """The same with another zero of time: what was written before has a negative time."""
+    """The same with times relative to `start_s`: earlier records have negative times."""
     return Log(log.written_s - start_s, log.marker, log.rate)
 
 
@@ -125,14 +125,14 @@ def transactions_ending(rng: Rng, length_s: float, rate: float) -> Log:
 
 
 def with_outages(log: Log, outages: Sequence[tuple[float, float]]) -> Log:
-    """What could not be written while the broker was away is written when it is back."""
+    """Records that could not be written during an outage are written at its end."""
     written = log.written_s.copy()
     for start, end in outages:
         written[(written >= start) & (written < end)] = end
     return Log(written, log.marker, log.rate)
 
 
-# a mapping of name: producer
+# name: producer
 PRODUCERS: Final[dict[str, Producer]] = {
     "steady": steady,
     "poisson": poisson,

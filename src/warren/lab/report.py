@@ -1,4 +1,4 @@
-"""The findings of the laboratory as tables and as a picture."""
+"""The findings of `warren lab` as tables and as a plot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from warren.lab.plan import Findings, Target
 from warren.lab.scenarios import Kind
 from warren.lab.score import Score
 
-# as the columns are called
+# headings of the columns
 _JUDGES: Final = {
     Judge.TREND: "trend",
     Judge.CACHING: "caching",
@@ -30,12 +30,12 @@ _HEADINGS: Final = (
 # a terminal with fewer columns has no room for all judges
 _WIDE: Final = 100
 _COMPARED: Final = {judge: _JUDGES[judge] for judge in (Judge.TREND, Judge.BURROW)}
-# where a way to look was not tried on such consumers
+# no such consumers in this run
 _NO: Final = "-"
 
 
 def tables(findings: Findings, width: int) -> Iterator[Table | Text]:
-    """What a person reads on a terminal of so many columns: targets, classes, ways to look."""
+    """The tables for a terminal of this width: targets, classes, polling settings."""
     yield _targets(findings.targets)
     yield _classes(findings, _JUDGES if width >= _WIDE else _COMPARED)
     yield _ways(findings)
@@ -51,7 +51,7 @@ def tables(findings: Findings, width: int) -> Iterator[Table | Text]:
 def _targets(targets: Sequence[Target]) -> Table:
     table = Table(title="Targets", title_justify="left", box=None, pad_edge=False)
     table.add_column("")
-    table.add_column("promised")
+    table.add_column("target")
     table.add_column("found")
     for target in targets:
         mark = Text("kept", "green") if target.kept else Text("MISSED", "bold red")
@@ -87,8 +87,8 @@ def _class_cells(findings: Findings, name: str, judges: Iterable[Judge]) -> list
 
 
 def _ways(findings: Findings) -> Table:
-    table = Table(title="Ways to look (trend)", title_justify="left", box=None, pad_edge=False)
-    table.add_column("way")
+    table = Table(title="Polling settings (trend)", title_justify="left", box=None, pad_edge=False)
+    table.add_column("setting")
     for title in ("alarms\nhealthy", "flips\neven lag", "right\nslow", "seen (s)\nslow", "right\nbroken"):
         table.add_column(title, justify="right", no_wrap=True)
     for way, kinds in findings.ways.items():
@@ -155,7 +155,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _share(share: float) -> str:
-    """A share in percent that says 100 only where nothing is missing."""
+    """A share in percent, rounded down: 100 only if it is exactly that."""
     percent = math.floor(share * 1000) / 10
     return f"{percent:.1f}" if percent < 100 else "100"
 

@@ -1,4 +1,4 @@
-"""The scenarios of the laboratory: classes of consumers, their traffic, and disturbances."""
+"""The scenarios of `warren lab`: classes of consumers, their traffic, and disturbances."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from warren.lab import consumers
 from warren.lab.consumers import Consumer, Pause
 from warren.lab.producers import Rng
 
-# what was written before the first look, so that a group can be behind from the start
+# seconds of traffic before the first look, so that a group can be behind from the start
 BEFORE_S: Final = 400.0
 
 
 class Kind(StrEnum):
-    """What is asked of the verdicts on a class."""
+    """The requirements for the verdicts on a class."""
 
     # never an alarm
     HEALTHY = "healthy"
     # lags, but keeps pace: OK, and stays so
     EVEN = "even"
-    # always seen
+    # always detected
     SLOW = "slow"
-    # seen as well as can be
+    # detected where possible
     HARD = "hard"
-    # ends, stands still, goes back
+    # ends, stalls, rewinds
     BROKEN = "broken"
 
 
 class Disturbance(StrEnum):
-    """What happens to a group now and then."""
+    """What interrupts a group from time to time."""
 
     NONE = ""
     REBALANCES = "rebalances"
@@ -59,7 +59,7 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """The scenario in words."""
+        """The scenario as text."""
         return f"{self.name}: {self.producer}, commits every {self.period_s:g} s"
 
 
@@ -140,14 +140,14 @@ def pauses(disturbance: Disturbance, rng: Rng, length_s: float) -> tuple[Pause, 
         case Disturbance.NONE:
             return ()
         case Disturbance.REBALANCES:
-            starts, least, most = _now_and_then(rng, length_s, 150.0), 2.0, 10.0
+            starts, least, most = _random_starts(rng, length_s, 150.0), 2.0, 10.0
         case Disturbance.RESTARTS:
-            starts, least, most = _now_and_then(rng, length_s, 500.0), 15.0, 60.0
+            starts, least, most = _random_starts(rng, length_s, 500.0), 15.0, 60.0
         case Disturbance.BROKER_RESTARTS:
-            starts, least, most = _now_and_then(rng, length_s, 700.0), 5.0, 30.0
+            starts, least, most = _random_starts(rng, length_s, 700.0), 5.0, 30.0
     return tuple((start, start + least + (most - least) * rng.random()) for start in starts)
 
 
-def _now_and_then(rng: Rng, length_s: float, every_s: float) -> list[float]:
+def _random_starts(rng: Rng, length_s: float, every_s: float) -> list[float]:
     count = max(int(length_s / every_s), 1)
     return [every_s * (index + 0.2 + 0.5 * rng.random()) for index in range(count)]

@@ -1,4 +1,4 @@
-"""How right the verdicts were: against the labels of the traffic, per class and judge."""
+"""The accuracy of the verdicts against the labels of the traffic, per class and judge."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HOUR_S: Final = 3_600.0
 
 @dataclass(slots=True)
 class Score:
-    """What one judge made of the groups of one class."""
+    """The accuracy of one judge on the groups of one class."""
 
     name: str
     kind: Kind
@@ -33,15 +33,15 @@ class Score:
     watched_s: float = 0.0
     looks: int = 0
     right: int = 0
-    # time in which OK was the only right answer, and how often an alarm began in it
+    # time in which only OK was right, and how often an alarm began in it
     quiet_s: float = 0.0
     false_alarms: int = 0
     flips: int = 0
     # of every problem: seconds until its status was right; infinite when it never was
     seen_after_s: list[float] = field(default_factory=list)
-    # the same, counted from the moment at which it was certain that messages wait
+    # the same, from the moment at which it was certain that messages stay unread
     seen_after_certain_s: list[float] = field(default_factory=list)
-    # of every trouble: whether it was seen within a window's length from that moment
+    # of every problem: whether it was detected within a window's length from that moment
     in_a_window: list[bool] = field(default_factory=list)
 
     @property
@@ -73,7 +73,7 @@ class Score:
 
     @property
     def mostly_in_a_window(self) -> bool:
-        """Whether at least half of the troubles were seen within a window's length."""
+        """Whether at least half of the problems were detected within a window's length."""
         return 2 * sum(self.in_a_window) >= len(self.in_a_window)
 
 
@@ -93,7 +93,7 @@ def _add(score: Score, run: Run, group: Group, status: Statuses) -> None:
     asked_s = run.asked_s
     period_s = group.scenario.period_s
     window_s = run.looks.window_s(period_s)
-    # old and new answers are right for so long after a change: windows fill, and "a moment ago" passes
+    # how long old and new verdicts are both right after a change: windows fill, and the head samples are replaced
     settle_s = window_s + run.looks.a_moment_s + 2 * run.looks.every_s
     label, without_changes = _labels_at(group.labels, asked_s, settle_s, run.looks.start_s)
     right = _is_right(score.judge, status, group.labels, label)
@@ -118,7 +118,7 @@ def _add(score: Score, run: Run, group: Group, status: Statuses) -> None:
         seen = np.flatnonzero(right & (label == index))
         first_s = float(asked_s[seen[0]]) if len(seen) else math.inf
         if first_s > end_s and end_s - each.since_s < settle_s:
-            # over before anybody could see it
+            # too short to be detected
             continue
         start_s = max(each.since_s, run.looks.start_s)
         score.seen_after_s.append(first_s - start_s)
@@ -130,7 +130,7 @@ def _add(score: Score, run: Run, group: Group, status: Statuses) -> None:
 def _labels_at(
     labels: Sequence[Label], asked_s: Floats, settle_s: float, start_s: float
 ) -> tuple[npt.NDArray[np.int64], Mask]:
-    """Which label holds at each look, and whether it has held, and was looked at, for long enough."""
+    """The label of each look, and whether it has held, with looks, for long enough."""
     since = np.array([label.since_s for label in labels])
     label = np.maximum(np.searchsorted(since, asked_s, side="right") - 1, 0)
     without_changes = (asked_s - np.maximum(since[label], start_s) > settle_s) | (label == 0)
@@ -138,7 +138,7 @@ def _labels_at(
 
 
 def _is_right(judge: Judge, status: Statuses, labels: Sequence[Label], label: npt.NDArray[np.int64]) -> Mask:
-    """Whether each verdict is among the right ones; a threshold only says yes or no."""
+    """Whether each verdict is among the right ones; a threshold only has two results."""
     if judge is Judge.THRESHOLD:
         trouble = np.array([Status.OK not in each.right for each in labels])
         return np.asarray(trouble[label] == (status != Status.OK))

@@ -27,7 +27,7 @@ def test_it_shows_targets_classes_and_ways_and_writes_what_it_found(
     assert ended([*FEW, *files, "--check"]) == 0
 
     shown = capsys.readouterr().out
-    for word in ("Targets", "kept", "Classes", "rewound once", "Ways to look", "looks every 5 s"):
+    for word in ("Targets", "kept", "Classes", "rewound once", "Polling settings", "looks every 5 s"):
         assert word in shown
     found = json.loads(figures.read_text())
     assert {each["class"] for each in found["classes"]} >= {"rewound once", "idle at the head"}
