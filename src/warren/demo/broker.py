@@ -40,7 +40,7 @@ PORT_LOST: Final = "Address already in use"
 # restarts of a broker with any port when another process took the chosen one
 TRIES: Final = 5
 LOOK_S: Final = 0.02
-# what the keeper may take to end the broker, and a little more
+# the keeper's time limit for stopping the broker, plus some seconds
 STOP_S: Final = keeper.GRACE_S + 5.0
 
 
@@ -66,7 +66,7 @@ class Broker:
     """One Kafka node in KRaft mode: broker and controller in one Java process.
 
     `start` and `stop` may be called in turn any number of times: port and data stay the same. Without `data`
-    the broker's files are temporary and go with `close`. However this process ends, the broker ends with it.
+    the broker's files are temporary: `close` deletes them. The broker ends with this process, even after kill -9.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Broker:
 
     @property
     def data(self) -> Path:
-        """Where its files are."""
+        """The directory of its files."""
         if self._data is None:
             if self._given_data is None:
                 self._data = Path(tempfile.mkdtemp(prefix="warren-broker-"))
@@ -203,7 +203,7 @@ class Broker:
             self._claim = None
 
     def kill(self) -> None:
-        """Kill the broker, as a power cut would: no flush, no clean shutdown."""
+        """Kill the broker, as in a power failure: no flush, no clean shutdown."""
         if self.running and self._pid is not None:
             os.kill(self._pid, signal.SIGKILL)
         self.stop()
@@ -219,7 +219,7 @@ class Broker:
         return True
 
     def close(self) -> None:
-        """Stop, and remove what was temporary."""
+        """Stop, and remove temporary files."""
         self.stop()
         if self._given_data is None and self._data is not None:
             shutil.rmtree(self._data, ignore_errors=True)
@@ -238,7 +238,7 @@ class Broker:
                 self._claim = claim(self.data, STOP_S)
             command = self._prepare(java, classpath)
         except OSError as error:
-            raise BrokerError(f"The broker's data cannot be kept in {self.data}: {error}.") from error
+            raise BrokerError(f"The broker's data cannot be stored in {self.data}: {error}.") from error
         temporary = str(self.data) if self._given_data is None else "-"
         with (self.data / "broker.out").open("wb") as output:
             self._keeper = subprocess.Popen(
@@ -247,12 +247,12 @@ class Broker:
                 stdout=subprocess.PIPE,
                 stderr=output,
                 start_new_session=True,
-                # the claim ends with the keeper, which outlives the broker
+                # the keeper holds the lock: it ends after the broker
                 pass_fds=(self._claim.fileno(),),
             )
         if self._keeper.stdout is not None:
-            with self._keeper.stdout as said:
-                self._pid = int(said.readline() or 0) or None
+            with self._keeper.stdout as pipe:
+                self._pid = int(pipe.readline() or 0) or None
         self._await_start()
 
     def _prepare(self, java: Java, classpath: str) -> list[str]:
@@ -283,13 +283,13 @@ class Broker:
         return settings | self._settings
 
     def _format(self, command: list[str], settings: Mapping[str, str]) -> None:
-        """Give a new log directory its identity; a format that was interrupted leaves none."""
+        """Format a new log directory, atomically: an interrupted format leaves no directory."""
         record_path = self.data / "scram"
         scram = self.sasl if self.sasl and self.sasl.is_scram else None
         if (self.data / "kafka").exists():
             if scram and not (record_path.exists() and scram.made(record_path.read_text())):
                 raise BrokerError(
-                    f"The data in {self.data} was made without this SCRAM user or with another password:"
+                    f"The data in {self.data} was created without this SCRAM user or with another password:"
                     " use the same user and password, or another data directory."
                 )
             return
@@ -333,7 +333,7 @@ class Broker:
 
 
 def _cluster_id() -> str:
-    """A random id as Kafka writes it, with no leading dash, which would look like an option."""
+    """A random id in Kafka's format, without a leading dash, which would be parsed as an option."""
     while True:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not cluster_id.startswith("-"):

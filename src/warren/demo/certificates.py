@@ -42,7 +42,7 @@ class Certificates:
 
 
 def ensure_certificates(directory: Path, host: str) -> Certificates:
-    """The directory's certificates, made once: clients keep trusting a broker that restarts."""
+    """The directory's certificates, created once: they stay valid when the broker restarts."""
     made = Certificates(directory)
     # written last, so the others are complete if it exists
     if made.ca.exists():

@@ -23,9 +23,9 @@ class ClaimedError(WarrenError):
 
 
 def claim(directory: Path, patience_s: float) -> IO[str]:
-    """Lock the directory for us and for every process that inherits the file which is returned.
+    """Lock the directory for this process and for every process that inherits the returned file.
 
-    When the process that made the other claim is gone, what it started is about to end: wait that long for it.
+    If the process that locked it is gone, its children are about to end: wait for them up to `patience_s`.
     """
     lock = (directory / "lock").open("a+")
     deadline = time.monotonic() + patience_s
@@ -48,7 +48,7 @@ def claim(directory: Path, patience_s: float) -> IO[str]:
 
 
 def _exists(pid: int) -> bool:
-    """Zero: a claim that is just being written."""
+    """Zero: the lock file is just being written."""
     if pid == 0:
         return False
     try:

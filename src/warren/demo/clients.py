@@ -1,4 +1,4 @@
-"""What every client of the demo shares: how to reach the brokers, the topics it needs, their heads."""
+"""Shared by all clients of the demo: connection settings, creation of topics, heads."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from warren.errors import ConfigError, WarrenError
 
-# a command that cannot reach a broker has to say so within ten seconds, its own start included
+# a command that cannot reach a broker must fail within ten seconds, its own start included
 REACH_S: Final = 6.0
 REQUEST_S: Final = 10.0
-# a topic that was made a moment ago has a leader within this; on a busy machine that takes a while
+# a new topic has a leader within this time, also on a busy machine
 LEADER_S: Final = 30.0
 # the client requests the leader only once within its time limit: short limits make it retry
 _ATTEMPT_S: Final = 2.0
-# librdkafka writes to stderr by itself, through any table on the screen, and many times a second while a
-# broker is away; what fails because of it is reported where it fails
+# librdkafka logs to stderr, into any table on the screen, and many times a second while a broker is unavailable;
+# callers report what fails because of it
 _QUIET: Final[dict[str, Any]] = {"log_level": 0, "error_cb": lambda _error: None, "reconnect.backoff.ms": 500}
 # temporary errors while topics and groups are created or change
-_PASSING: Final = frozenset(
+_TEMPORARY: Final = frozenset(
     {
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.LEADER_NOT_AVAILABLE,
-        # client and broker have not heard the same of a topic that was made a moment ago
+        # metadata of client and broker differ for a new topic
         KafkaError.UNKNOWN_LEADER_EPOCH,
         KafkaError.FENCED_LEADER_EPOCH,
         KafkaError.UNKNOWN_TOPIC_OR_PART,
@@ -40,7 +40,7 @@ _PASSING: Final = frozenset(
         KafkaError.UNKNOWN_MEMBER_ID,
         KafkaError.STALE_MEMBER_EPOCH,
         KafkaError.NON_EMPTY_GROUP,
-        # "no leaders found", of a topic that was made a moment ago
+        # "no leaders found", for a new topic
         KafkaError._NOENT,
         KafkaError._UNKNOWN_PARTITION,
         KafkaError._UNKNOWN_TOPIC,
@@ -94,7 +94,7 @@ class TopicSpec:
 
 def passes(error: BaseException) -> bool:
     """Whether the same request may succeed later."""
-    return isinstance(error, KafkaException) and error.args[0].code() in _PASSING
+    return isinstance(error, KafkaException) and error.args[0].code() in _TEMPORARY
 
 
 def _timed_out(error: BaseException) -> bool:
@@ -114,7 +114,7 @@ def reach(connection: Connection) -> AdminClient:
         admin.list_topics(timeout=REACH_S)
     except KafkaException as error:
         raise WarrenError(
-            f"no Kafka broker answers at {connection.bootstrap_servers} ({_sentence(error)}): check the "
+            f"no Kafka broker responds at {connection.bootstrap_servers} ({_sentence(error)}): check the "
             "address and the client properties, or start a broker with `warren broker`"
         ) from error
     return admin
@@ -142,7 +142,7 @@ def ensure_topics(admin: AdminClient, topics: tuple[TopicSpec, ...]) -> None:
             future.result()
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise WarrenError(f"topic {name} cannot be made: {_sentence(error)}") from error
+                raise WarrenError(f"topic {name} cannot be created: {_sentence(error)}") from error
 
 
 def heads_of(admin: AdminClient, topics: Mapping[str, int]) -> dict[tuple[str, int], int]:
@@ -153,22 +153,24 @@ def heads_of(admin: AdminClient, topics: Mapping[str, int]) -> dict[tuple[str, i
         for name, partitions in topics.items()
         for partition in range(partitions)
     }
-    # a topic that was made a moment ago may have no leader yet
-    patience = Retrying(
+    # a new topic may have no leader yet
+    retrying = Retrying(
         retry=retry_if_exception(lambda error: passes(error) or _timed_out(error)),
         stop=stop_after_delay(LEADER_S),
         wait=wait_fixed(0.1),
-        # what the client knows of a topic that was deleted and made again is of the old one
-        before_sleep=lambda _: _look_again(admin, topics),
+        # the client's metadata of a recreated topic may be that of the old one
+        before_sleep=lambda _: _refresh_metadata(admin, topics),
         reraise=True,
     )
     try:
-        return patience(_heads, admin, wanted)
+        return retrying(_heads, admin, wanted)
     except KafkaException as error:
-        raise WarrenError(f"the brokers do not say where their topics end: {_sentence(error)}") from error
+        raise WarrenError(
+            f"the brokers did not return the end offsets of the topics: {_sentence(error)}"
+        ) from error
 
 
-def _look_again(admin: AdminClient, topics: Iterable[str]) -> None:
+def _refresh_metadata(admin: AdminClient, topics: Iterable[str]) -> None:
     for name in topics:
         with suppress(KafkaException):
             admin.list_topics(name, timeout=_ATTEMPT_S)

@@ -49,7 +49,7 @@ class Behaviour(IntEnum):
     REWINDS = 3
 
 
-# how many groups of a hundred behave so
+# how many groups of a hundred have each behaviour
 _SHARES: Final = {Behaviour.KEEPS_UP: 70, Behaviour.CREEPS: 15, Behaviour.STICKS: 10, Behaviour.REWINDS: 5}
 
 
@@ -76,7 +76,7 @@ class Shape:
 
     def __post_init__(self) -> None:
         problems = [
-            f"{name}: has to be at least 1, not {value}"
+            f"{name}: must be at least 1, not {value}"
             for name, value in (
                 ("groups", self.groups),
                 ("partitions", self.partitions),
@@ -86,11 +86,11 @@ class Shape:
         ]
         if self.value_version not in _VALUES:
             known = ", ".join(map(str, VALUE_VERSIONS))
-            problems.append(f"value-version: {self.value_version} is none of {known}")
+            problems.append(f"value-version: {self.value_version} is not one of {known}")
         if self.offsets_topic.startswith("__"):
             problems.append(
-                f"offsets-topic: {self.offsets_topic} belongs to the broker, which would take the records "
-                "for commits of real groups; give another name"
+                f"offsets-topic: {self.offsets_topic} belongs to the broker, which would read the records "
+                "as commits of real groups; use another name"
             )
         if problems:
             raise ConfigError(problems)
@@ -111,7 +111,7 @@ def java_hash(text: str) -> int:
 
 
 def offsets_partition(group: str, partitions: int) -> int:
-    """The partition of the offsets topic that Kafka keeps a group in."""
+    """The partition of the offsets topic that Kafka uses for a group."""
     value = java_hash(group)
     return (0 if value == -(1 << 31) else abs(value)) % partitions
 
@@ -125,13 +125,13 @@ class Workload:
         digits = len(str(shape.groups - 1))
         names = [f"{shape.group_prefix}{number:0{digits}d}" for number in range(shape.groups)]
         self.groups: Final = tuple(names)
-        # the groups take turns in an order of their own; all arrays below are in that order
+        # the groups commit in a random order; all arrays below are in that order
         turns = rng.permutation(shape.groups)
         self._names = np.array([names[turn].encode() for turn in turns])
         self._homes = np.array([offsets_partition(names[turn], shape.offsets_partitions) for turn in turns])
         shares = np.array(list(_SHARES.values())) / 100
         self._behaviour = rng.choice(np.array(list(_SHARES)), shape.groups, p=shares)
-        # one per window: how far into the topic it starts, in thousandths, and how far it keeps from the head
+        # per window: its start as thousandths of the topic, and its distance from the head
         self._start = rng.integers(250, 500, shape.windows)
         self._gap = rng.integers(0, 50, shape.windows)
 

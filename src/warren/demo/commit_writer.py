@@ -1,6 +1,6 @@
-"""Writes commit records straight into a topic like `__consumer_offsets`, as fast as a broker accepts them.
+"""Writes commit records directly to a topic like `__consumer_offsets`, as fast as a broker accepts them.
 
-The topic is a plain one, so that the broker's own groups are left alone.
+It is an ordinary topic, so that the broker's own groups are not affected.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _QUEUE: Final = 400_000
 _TICK_S: Final = 0.1
 _FLUSH_S: Final = 60.0
 _SETTINGS: Final[dict[str, Any]] = {
-    # exactly the records asked for, in their order, whatever the network does
+    # exactly once and in order, even if the connection fails
     "enable.idempotence": True,
     "linger.ms": 20,
     "batch.num.messages": 10_000,
@@ -54,7 +54,7 @@ class Written:
 
 
 class CommitWriter:
-    """Call prepare() once, then write() and run() in any order; each goes on where the last one ended."""
+    """Call prepare() once, then write() and run() in any order; each continues where the last one ended."""
 
     def __init__(
         self,
@@ -73,11 +73,11 @@ class CommitWriter:
         self._head = head
         self._interval_ms = interval_ms
         # commits written so far
-        self._place = 0
+        self._written = 0
         self._clients: tuple[AdminClient, Producer] | None = None
 
     def prepare(self) -> None:
-        """Make both topics and fill the data topic up to its heads; WarrenError when no broker answers."""
+        """Create both topics and fill the data topic up to its heads; WarrenError when no broker responds."""
         admin = reach(self._connection)
         shape = self.shape
         kept = {"retention.ms": "-1"}
@@ -95,9 +95,9 @@ class CommitWriter:
             if missing:
                 _make_room(producer, missing)
                 producer.produce_batch(topic, [{"value": b""} for _ in range(missing)], partition=partition)
-        _settle(producer)
+        _flush(producer)
         self._clients = admin, producer
-        # the heads of an earlier run may be higher than asked for
+        # the heads of an earlier run may be higher
         self._head = min(heads_of(admin, {shape.data_topic: shape.partitions}).values())
 
     def write(
@@ -106,7 +106,7 @@ class CommitWriter:
         progress: Callable[[int], object] = lambda _written: None,
         stop: threading.Event | None = None,
     ) -> Written:
-        """Write so many commits at once, their times lead up to now; `progress` gets how many were sent."""
+        """Write `count` commits at once, with times up to now; `progress` gets the number sent."""
         admin, producer = self._ready()
         end_ms = time.time_ns() // 1_000_000
         began, before, sent = time.monotonic(), self._stored(admin), 0
@@ -115,7 +115,7 @@ class CommitWriter:
             self._send(producer, self.workload.spread_times(sent, size, count, end_ms, self._interval_ms))
             sent += size
             progress(sent)
-        _settle(producer)
+        _flush(producer)
         written = Written(sent, time.monotonic() - began)
         self._check(before, self._stored(admin), sent)
         return written
@@ -129,7 +129,7 @@ class CommitWriter:
         stop: threading.Event | None = None,
         progress: Callable[[int], object] = lambda _written: None,
     ) -> Written:
-        """Write so many commits a second, for a time or until stopped; heads grow by one a second."""
+        """Write `rate` commits a second, for a time or until stopped; heads can grow by one a second."""
         _, producer = self._ready()
         stop = stop or threading.Event()
         began, sent, grown = time.monotonic(), 0, 0
@@ -150,7 +150,7 @@ class CommitWriter:
             # the last tick's share
             self._send_now(producer, max(round(rate * seconds) - sent, 0))
             sent = max(sent, round(rate * seconds))
-        _settle(producer)
+        _flush(producer)
         return Written(sent, time.monotonic() - began)
 
     def _ready(self) -> tuple[AdminClient, Producer]:
@@ -166,19 +166,19 @@ class CommitWriter:
     def _send(self, producer: Producer, times_ms: NDArray[np.int64]) -> None:
         """The next commits, one for each time."""
         _make_room(producer, len(times_ms))
-        for batch in self.workload.batches(self._place, self._head, times_ms):
+        for batch in self.workload.batches(self._written, self._head, times_ms):
             messages: list[dict[str, Any]] = [
                 {"key": key, "value": value} for key, value in zip(batch.keys, batch.values, strict=True)
             ]
             if producer.produce_batch(self.shape.offsets_topic, messages, batch.partition) != len(messages):
                 failed = next(str(message["_error"]) for message in messages if "_error" in message)
                 raise WarrenError(f"commits cannot be written to {self.shape.offsets_topic}: {failed}")
-        self._place += len(times_ms)
+        self._written += len(times_ms)
 
     def _advance_heads(self, producer: Producer) -> None:
         for partition in range(self.shape.partitions):
             producer.produce(self.shape.data_topic, b"", partition=partition)
-        # these commits stay where they were; the next ones may reach the new head only once it is there
+        # commits may reach the new head only once the broker has it
         producer.flush(_FLUSH_S)
         self._head += 1
 
@@ -186,21 +186,23 @@ class CommitWriter:
         return sum(heads_of(admin, {self.shape.offsets_topic: self.shape.offsets_partitions}).values())
 
     def _check(self, before: int, after: int, count: int) -> None:
-        # others may write to the topic as well, but nothing may be missing
+        # other writers are possible, but no commit may be missing
         if after - before < count:
             raise WarrenError(
-                f"only {after - before:,} of {count:,} commits are in {self.shape.offsets_topic}: the "
-                "broker's log says why it refused the others"
+                f"only {after - before:,} of {count:,} commits are in {self.shape.offsets_topic}: see "
+                "the broker's log for why it refused the others"
             )
 
 
 def _make_room(producer: Producer, count: int) -> None:
-    """Wait until the queue has space for so many more: a batch that is partly refused would be out of order."""
+    """Wait until the queue has space for `count` more: a partly refused batch would be out of order."""
     while len(producer) > max(_QUEUE - count, 0):
         producer.poll(0.01)
 
 
-def _settle(producer: Producer) -> None:
+def _flush(producer: Producer) -> None:
     left = producer.flush(_FLUSH_S)
     if left:
-        raise WarrenError(f"the brokers did not take {left:,} records within {_FLUSH_S:.0f} s: see their log")
+        raise WarrenError(
+            f"the brokers did not accept {left:,} records within {_FLUSH_S:.0f} s: see their log"
+        )

@@ -13,19 +13,19 @@ from warren.errors import WarrenError
 
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
-# Kafka's own default for new SCRAM users is 4096, its least
+# Kafka's default for new SCRAM users is 4096, its minimum
 ITERATIONS: Final = 8192
 
 
 class CredentialsError(WarrenError):
-    """What was given cannot be a user of the broker."""
+    """Invalid credentials for a user of the broker."""
 
     exit_code = 2
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """A mechanism, a user and a password that never prints."""
+    """A mechanism, a user and a password, which `repr` hides."""
 
     mechanism: str
     username: str
@@ -38,14 +38,14 @@ class Credentials:
             )
         if not re.fullmatch(r"[\w.@-]+", self.username, re.ASCII):
             raise CredentialsError(
-                f"The SASL user {self.username!r} must be of letters, digits and any of . _ @ - only."
+                f"The SASL user {self.username!r} may only contain letters, digits and . _ @ -."
             )
         if not self.password.isascii() or not self.password.isprintable() or not self.password:
-            raise CredentialsError("The SASL password must be of printable ASCII characters.")
+            raise CredentialsError("The SASL password must consist of printable ASCII characters.")
 
     @classmethod
     def parse(cls, text: str) -> Credentials:
-        """`MECHANISM:USER:PASSWORD`, where the password may hold colons."""
+        """`MECHANISM:USER:PASSWORD`, where the password may contain colons."""
         parts = text.split(":", 2)
         if len(parts) != 3:
             raise CredentialsError("Write SASL as MECHANISM:USER:PASSWORD, such as PLAIN:alice:secret.")
@@ -70,7 +70,7 @@ class Credentials:
         )
 
     def scram_record(self, salt: bytes | None = None) -> str:
-        """What the format tool stores of a SCRAM user: salted, so no password shows in a process list."""
+        """The SCRAM record for the format tool: salted, so that no password shows in a process list."""
         salt = os.urandom(24) if salt is None else salt
         digest = self.mechanism.removeprefix("SCRAM-").replace("-", "").lower()
         salted = hashlib.pbkdf2_hmac(digest, self.password.encode(), salt, ITERATIONS)

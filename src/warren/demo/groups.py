@@ -1,7 +1,7 @@
-"""The cast of the demo traffic: consumer groups that have a known status by construction.
+"""The consumer groups of the demo traffic, each with a known status by construction.
 
-A group either reads and commits what it has read, or follows a plan: a step from its last commit and the
-head to its next commit. Plans are pure: the tests play them in virtual time and judge the windows.
+A group either reads and commits what it has read, or follows a plan: a function from its last commit and the
+head to its next commit. Plans are pure: the tests simulate them in virtual time and judge the windows.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Step = Callable[[int | None, int], int | None]
 # a partition's own random numbers -> its step
 Plan = Callable[[random.Random], Step]
 
-# A head that rises by less than this between two commits is too near to the noise of sampling: the group
-# then waits, so that a stalled producer never lets its lag look smaller.
+# A head that rises by less than this between two commits is within the sampling error: the group
+# then waits, so that its lag never seems to shrink when the producer stalls.
 CLEAR_RISE: Final = 5
-# commits forward between two rewinds: so few that every window has a rewind in it
+# commits forward between two rewinds: few, so that every window has a rewind in it
 CLIMB: Final = 3
 LONGEST_STRIDE: Final = 12
 
@@ -34,7 +34,7 @@ class Protocol(StrEnum):
     CLASSIC = "classic"
     # KIP-848
     CONSUMER = "consumer"
-    # assign(): commits without being a member of anything
+    # assign(): commits without being a member of the group
     ASSIGN = "assign"
 
 
@@ -48,7 +48,7 @@ class Actor:
     # the expected status of the group, and the worst of its partitions
     status: Status
     partition_status: Status
-    # whether its windows fill up; only a group that is too young stays below
+    # whether its windows fill up; only those of a new group do not
     complete: bool = True
     # None: it commits what it has read
     plan: Plan | None = None
@@ -58,7 +58,7 @@ class Actor:
     members: int = 1
     # seconds between two commits
     period_s: float = 1.0
-    # it stops committing after so many commits; None: never
+    # it stops after this number of commits; None: never
     commits: int | None = None
     # it leaves the group when it stops committing, instead of staying a member
     leaves: bool = False
@@ -71,7 +71,7 @@ class Actor:
 
 
 def _midway(committed: int | None, head: int) -> int | None:
-    """The last commit if a group can be behind with it; None if it has to start somewhere."""
+    """The last commit if it is below the head; None if the group needs a first offset."""
     return committed if committed is not None and 0 < committed < head else None
 
 
@@ -101,7 +101,7 @@ def fall_behind(rng: random.Random) -> Step:
 
 
 def stick(_rng: random.Random) -> Step:
-    """The same offset again and again."""
+    """Always the same offset."""
 
     def step(committed: int | None, head: int) -> int | None:
         last = _midway(committed, head)
@@ -129,11 +129,11 @@ def rewind(rng: random.Random) -> Step:
     return step
 
 
-# Commits come every 2 s where a status needs them to go on: silence is STOP once it outlasts the window
-# which then spans 18 s, more than a slow machine's pipeline is late.
-_UNHURRIED_S: Final = 2.0
+# Commits come every 2 s where a status needs ongoing commits: without commits the status is STOP after the window's
+# span, here 18 s, which is more than the delay of the pipeline on a slow machine.
+_SLOW_PERIOD_S: Final = 2.0
 # more commits than a window holds, so that the window has none of an earlier run in it
-_WINDOWFUL: Final = 12
+_FULL_WINDOW: Final = 12
 
 CAST: Final[tuple[Actor, ...]] = (
     Actor("billing", "reads orders as they come", (ORDERS,), Status.OK, Status.OK),
@@ -144,7 +144,7 @@ CAST: Final[tuple[Actor, ...]] = (
         Status.WARN,
         Status.WARN,
         plan=fall_behind,
-        period_s=_UNHURRIED_S,
+        period_s=_SLOW_PERIOD_S,
     ),
     Actor(
         "fraud-check",
@@ -154,7 +154,7 @@ CAST: Final[tuple[Actor, ...]] = (
         Status.STOP,
         plan=creep,
         period_s=0.5,
-        commits=_WINDOWFUL,
+        commits=_FULL_WINDOW,
         leaves=True,
     ),
     Actor(
@@ -165,7 +165,7 @@ CAST: Final[tuple[Actor, ...]] = (
         Status.STALL,
         plan=stick,
         planned=frozenset({0}),
-        period_s=_UNHURRIED_S,
+        period_s=_SLOW_PERIOD_S,
     ),
     Actor(
         "replayer",
@@ -174,7 +174,7 @@ CAST: Final[tuple[Actor, ...]] = (
         Status.ERR,
         Status.REWIND,
         plan=rewind,
-        period_s=_UNHURRIED_S,
+        period_s=_SLOW_PERIOD_S,
     ),
     Actor(
         "newcomer",
@@ -193,7 +193,7 @@ CAST: Final[tuple[Actor, ...]] = (
         Status.OK,
         Status.OK,
         period_s=0.5,
-        commits=_WINDOWFUL,
+        commits=_FULL_WINDOW,
     ),
     Actor(
         "warehouse",

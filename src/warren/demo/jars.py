@@ -25,7 +25,7 @@ from warren.java import Java, find_java
 
 KAFKA_LOCK: Final = Path(__file__).with_name("kafka-4.1.1.lock")
 
-# An Ivy settings file for machines that reach a mirror of their own instead of Maven Central.
+# An Ivy settings file for machines that use a mirror instead of Maven Central.
 SETTINGS_VARIABLE: Final = "WARREN_IVY_SETTINGS"
 
 # Every archive is named in the lock file, so no POM is read: one request per archive instead of five.
@@ -37,7 +37,7 @@ SETTINGS: Final = """<ivysettings>
 
 PLACE: Final = "[organisation]/[artifact]-[revision].[ext]"
 
-# called with how many archives have come and how many there are
+# called with the number of archives fetched and the total
 OnProgress = Callable[[int, int], None]
 
 
@@ -56,12 +56,12 @@ class Jar:
 
     @property
     def relative_path(self) -> Path:
-        """Where it lies below the cache's `jars`."""
+        """Its path below the cache's `jars`."""
         return Path(self.organisation, f"{self.name}-{self.version}.jar")
 
     @property
     def coordinates(self) -> str:
-        """As people write it: organisation:name:version."""
+        """organisation:name:version."""
         return f"{self.organisation}:{self.name}:{self.version}"
 
 
@@ -82,10 +82,10 @@ def ensure_jars(java: Java, jars: Sequence[Jar], console: Console | None = None)
     directory = cache_directory() / "jars"
     if _damaged(directory, jars):
 
-        def say_waiting() -> None:
+        def print_waiting() -> None:
             console.print("Another process is fetching the Kafka jars: waiting for it.")
 
-        with locked(directory.with_name("jars.lock"), say_waiting):
+        with locked(directory.with_name("jars.lock"), print_waiting):
             if damaged := _damaged(directory, jars):
                 _fetch_with_progress(java, damaged, directory, console)
     return tuple(directory / jar.relative_path for jar in jars)
@@ -134,7 +134,7 @@ def fetch_jars(java: Java, jars: Sequence[Jar], directory: Path, on_progress: On
             if actual is None:
                 raise JarError(
                     f"{jar.coordinates} could not be fetched from Maven Central: check the network"
-                    f" (behind a mirror, name an Ivy settings file in {SETTINGS_VARIABLE}).{_reason(output)}"
+                    f" (for a mirror, set {SETTINGS_VARIABLE} to an Ivy settings file).{_reason(output)}"
                 )
             if actual != jar.sha256:
                 raise JarError(
@@ -178,7 +178,7 @@ def _run_ivy(java: Java, jars: Sequence[Jar], work: Path, on_progress: OnProgres
 
 
 def _wanted(jars: Iterable[Jar]) -> str:
-    """Ivy's own description of what to fetch: exactly these, nothing that they depend on."""
+    """The Ivy file that lists what to fetch: exactly these, without dependencies."""
     rows = "\n".join(
         f"    <dependency org={quoteattr(jar.organisation)} name={quoteattr(jar.name)}"
         f' rev={quoteattr(jar.version)} transitive="false"/>'
@@ -200,7 +200,7 @@ def ivy() -> Path:
 
 
 def _proxy_options(environ: Mapping[str, str]) -> list[str]:
-    """HTTPS_PROXY as Java wants it; Java does not read the variable itself."""
+    """HTTPS_PROXY as Java options; Java does not read the variable."""
     proxy = urlsplit(environ.get("HTTPS_PROXY") or environ.get("https_proxy") or "")
     if not proxy.hostname:
         return []
@@ -208,11 +208,11 @@ def _proxy_options(environ: Mapping[str, str]) -> list[str]:
 
 
 def _reason(output: str) -> str:
-    """The line of Ivy's many that says why, if there is one."""
+    """The line of Ivy's output with the cause, if there is one."""
     match = re.search(
         r"^.*(?:UnknownHost|Connect|SSL|Socket|timed out|Server access Error).*$", output, re.MULTILINE
     )
-    return f" Ivy says: {match.group(0).strip()}" if match else ""
+    return f" Ivy reports: {match.group(0).strip()}" if match else ""
 
 
 if __name__ == "__main__":

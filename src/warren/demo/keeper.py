@@ -4,12 +4,12 @@ Started as a script of its own (no imports of Warren, so that it is up in millis
 
     keeper.py PARENT_PID DIRECTORY_TO_REMOVE|- COMMAND...
 
-It writes the command's process id to its standard output. When its standard input closes, when it is told to
-terminate, or when the parent is gone, it ends the command: politely first, by force after GRACE_S.
+It writes the command's process id to its standard output. When its standard input closes, on SIGTERM, or when the
+parent is gone, it ends the command: with SIGTERM, and with SIGKILL after GRACE_S.
 
-The parent may be killed with -9: its end of the pipe closes by itself, and should a fork of the parent hold
-that open, the change of our parent's process id tells. The keeper may be killed with -9: the kernel then ends
-the command. That signal is bound to the thread that forked: hence a process of its own with one thread only.
+The parent may be killed with -9: the kernel closes its end of the pipe, and if a fork of the parent holds
+that open, the keeper sees that its parent's process id has changed. The keeper may be killed with -9: the kernel
+then ends the command. That signal is bound to the thread that forked: hence a separate process with one thread.
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ PR_SET_PDEATHSIG: Final = 1
 
 
 def die_with_the_keeper() -> None:
-    """Called in the child before the command starts. Elsewhere than on Linux the pipe alone must do."""
+    """Called in the child before the command starts. Other systems than Linux have only the pipe."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def wait_for_the_end(child: subprocess.Popen[bytes], parent: int) -> None:
     """Return when the child has ended or should: the pipe closed, a SIGTERM came, or the parent is gone."""
-    woken, wakes = socket.socketpair()
-    woken.setblocking(False)
-    wakes.setblocking(False)
+    wakeup, sender = socket.socketpair()
+    wakeup.setblocking(False)
+    sender.setblocking(False)
     terminated = []
-    signal.set_wakeup_fd(wakes.fileno(), warn_on_full_buffer=False)
+    signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: terminated.append(True))
     while child.poll() is None and not terminated and os.getppid() == parent:
-        ready, _, _ = select.select([0, woken.fileno()], [], [], LOOK_S)
+        ready, _, _ = select.select([0, wakeup.fileno()], [], [], LOOK_S)
         if 0 in ready and os.read(0, 4096) == b"":
             return
-        if woken.fileno() in ready:
+        if wakeup.fileno() in ready:
             with contextlib.suppress(BlockingIOError):
-                woken.recv(4096)
+                wakeup.recv(4096)
 
 
 def main(argv: list[str]) -> int:
-    """Keep the command until its end; the answer is its exit code."""
+    """Run the command until it ends; returns its exit code."""
     parent, remove, command = int(argv[1]), argv[2], argv[3:]
-    # the terminal's Ctrl-C is the parent's business, who will close the pipe
+    # the parent handles the terminal's Ctrl-C and closes the pipe
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     child = subprocess.Popen(

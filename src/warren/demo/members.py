@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger("warren.demo.traffic")
 
 # how long a member polls for records: a stop waits at most this long
-_LOOK_UP_S: Final = 0.25
-_LOOKUP_OF_COMMITS_S: Final = 5.0
+_POLL_S: Final = 0.25
+_FETCH_COMMITTED_S: Final = 5.0
 _BATCH: Final = 1_000
 
 
@@ -39,12 +39,12 @@ class Progress:
     # sums over its partitions
     offset: int
     lag: int
-    # why it had to start over, the last time; empty when it never had to
+    # the error of the last restart; empty when there was none
     trouble: str = ""
 
 
 class Group:
-    """One group of the cast with its members, all in the thread that calls run."""
+    """One group of the traffic with its members, all in the thread that calls run."""
 
     def __init__(self, actor: Actor, connection: Connection, heads: KnownHeads, seed: int) -> None:
         self.actor = actor
@@ -55,11 +55,11 @@ class Group:
         self._commits = 0
         # (topic, partition) -> last acknowledged offset
         self._committed: dict[tuple[str, int], int] = {}
-        # (topic, partition) -> its step; outlives a member that had to start over
+        # (topic, partition) -> its step; kept when a member is restarted
         self._steps: dict[tuple[str, int], Step] = {}
 
     def progress(self) -> Progress:
-        """What it has done so far; called from any thread."""
+        """Its progress so far; may be called from any thread."""
         committed = dict(self._committed)
         lag = sum(max(self._heads[at] - offset, 0) for at, offset in committed.items())
         return Progress(self.actor.name, self._commits, sum(committed.values()), lag, self.trouble)
@@ -73,7 +73,7 @@ class Group:
             due = time.monotonic() + self.actor.period_s
             while not stop.is_set() and not (self._silent and self.actor.leaves):
                 for member in members:
-                    member.read(min(_LOOK_UP_S, self.actor.period_s / 2) / len(members))
+                    member.read(min(_POLL_S, self.actor.period_s / 2) / len(members))
                 if time.monotonic() >= due:
                     due = time.monotonic() + self.actor.period_s
                     if not self._silent:
@@ -97,12 +97,12 @@ class Group:
             return None
         if at not in self._steps:
             self._steps[at] = self.actor.plan(
-                random.Random(f"{self._seed}/{self.actor.name}/{at[0]}/{at[1]}")  # noqa: S311 (has to repeat)
+                random.Random(f"{self._seed}/{self.actor.name}/{at[0]}/{at[1]}")  # noqa: S311 (repeatable)
             )
         return self._steps[at]
 
     def acknowledged(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
-        """The brokers answered a commit."""
+        """Callback for the result of a commit."""
         errors = [error, *(partition.error for partition in partitions)]
         failed = next((e for e in errors if e is not None), None)
         if failed is None:
@@ -133,13 +133,13 @@ class Member:
         )
         topics = [topic.name for topic in actor.topics]
         if actor.protocol is Protocol.ASSIGN:
-            self._take(
+            self._on_assign(
                 self._consumer,
                 [TopicPartition(topic.name, p) for topic in actor.topics for p in range(topic.partitions)],
             )
         else:
             self._consumer.subscribe(
-                topics, on_assign=self._take, on_revoke=self._give_up, on_lost=self._give_up
+                topics, on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
             )
 
     def read(self, timeout_s: float) -> None:
@@ -156,9 +156,9 @@ class Member:
                 self._positions[topic, partition] = offset + 1
 
     def commit(self) -> None:
-        """Send the commits that are due; the answer comes while reading."""
+        """Send the commits that are due; results arrive in `read`."""
         if self._group.actor.commits is not None and self._group.actor.plan is None and self._behind():
-            # its last commit has to be the head
+            # its last commit must be the head
             return
         offsets = [TopicPartition(*at, offset) for at, offset in self._due()]
         if offsets:
@@ -183,8 +183,8 @@ class Member:
         self._positions.update(due)
         return due
 
-    def _take(self, consumer: KafkaConsumer, partitions: list[TopicPartition]) -> None:
-        for known in consumer.committed(partitions, timeout=_LOOKUP_OF_COMMITS_S):
+    def _on_assign(self, consumer: KafkaConsumer, partitions: list[TopicPartition]) -> None:
+        for known in consumer.committed(partitions, timeout=_FETCH_COMMITTED_S):
             self._positions[known.topic, known.partition] = known.offset if known.offset >= 0 else None
         planned = [p for p in partitions if self._group.step((p.topic, p.partition)) is not None]
         if self._group.actor.protocol is Protocol.ASSIGN or planned:
@@ -192,7 +192,7 @@ class Member:
             # a planned partition is not read: its commits need no records
             consumer.pause(planned)
 
-    def _give_up(self, _consumer: KafkaConsumer, partitions: list[TopicPartition]) -> None:
+    def _on_revoke(self, _consumer: KafkaConsumer, partitions: list[TopicPartition]) -> None:
         for partition in partitions:
             self._positions.pop((partition.topic, partition.partition), None)
 

@@ -6,15 +6,15 @@ import random
 import socket
 from typing import Final
 
-# Below the range that Linux hands to outgoing connections: a port that is free now stays so while its server
-# is down for a restart. Random, so that two processes which choose at once seldom choose the same.
+# Below Linux's ephemeral ports: a port that is free now stays free while its server restarts. Random, so that two
+# processes seldom choose the same.
 CHOICES: Final = range(20_000, 32_000)
 
 
 def is_free(host: str, port: int) -> bool:
-    """Could a server listen there now?"""
+    """Whether a server could listen there now."""
     with socket.socket() as trial:
-        # as servers do, so that connections which are still closing do not count
+        # as servers do: connections in TIME_WAIT do not count
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             trial.bind((host, port))

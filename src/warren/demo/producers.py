@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("warren.demo.traffic")
 
-# A topic keeps its last 64 MB per partition: the topic that never rests fills that in more than a day.
+# A topic keeps its last 64 MB per partition: the topic without pauses fills that in more than a day.
 _SETTINGS: Final = {"retention.bytes": str(64 << 20), "segment.bytes": str(8 << 20)}
 _FLUSH_S: Final = 30.0
 _LAST_FLUSH_S: Final = 3.0
@@ -58,7 +58,7 @@ class Producers:
         self.failures = 0
 
     def prepare(self, admin: AdminClient) -> None:
-        """Make the topics and fill what is missing of their backlogs; returns when the brokers have it."""
+        """Create the topics and write the missing part of their backlogs; returns when the brokers have it."""
         ensure_topics(
             admin, tuple(TopicSpec(topic.name, topic.partitions, _SETTINGS) for topic in self._topics)
         )
@@ -73,7 +73,7 @@ class Producers:
             producer.poll(0)
         if producer.flush(_FLUSH_S):
             raise WarrenError(
-                f"the brokers did not take the first records within {_FLUSH_S:.0f} s: see their log"
+                f"the brokers did not accept the first records within {_FLUSH_S:.0f} s: see their log"
             )
         self._heads.update(heads_of(admin, sizes))
 
@@ -98,7 +98,7 @@ class Producers:
                 )
             producer.poll(0)
             burst = next(plan)
-            # from now, not from when it was due: lost time is not caught up, the rhythm stays
+            # from now, not from when it was due: a delay is not caught up, the interval stays
             heapq.heapreplace(due, (time.monotonic() + burst.wait_s, index, burst))
         producer.flush(_LAST_FLUSH_S)
         producer.purge()
@@ -110,4 +110,4 @@ class Producers:
             return
         self.failures += 1
         if self.failures == 1:
-            log.warning("records get lost", topic=topic, error=None if error is None else error.str())
+            log.warning("records were lost", topic=topic, error=None if error is None else error.str())

@@ -1,4 +1,4 @@
-"""The settings of a Kafka server that is alone on its machine, and the files it reads them from."""
+"""The settings of a single-node Kafka, and its configuration files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 from warren.demo.certificates import Certificates
 from warren.demo.credentials import Credentials
 
-# A node without peers: nothing is replicated, nothing waits for members that will not come, and the topics
-# that Kafka keeps for itself are small enough to be made at once.
+# A single node: no replication, no wait for further members, and internal topics that are small enough to be
+# created at once.
 SINGLE_NODE: Final[Mapping[str, str]] = {
     "process.roles": "broker,controller",
     "node.id": "1",
@@ -31,7 +31,7 @@ SINGLE_NODE: Final[Mapping[str, str]] = {
     "group.consumer.min.heartbeat.interval.ms": "500",
     # the default of 128 MB is a quarter of our heap
     "log.cleaner.dedupe.buffer.size": "33554432",
-    # after a kill the controller waits this long for the old incarnation before it lets the new one in (9 s)
+    # after a kill the controller waits this long for the old incarnation before it registers the new one (default 9 s)
     "broker.session.timeout.ms": "4000",
     "broker.heartbeat.interval.ms": "500",
 }
@@ -51,7 +51,7 @@ def listener_settings(
     credentials: Credentials | None,
     certificates: Certificates | None,
 ) -> dict[str, str]:
-    """One listener for everybody, the broker's own connections included, and one for the controller."""
+    """One listener for clients and the broker's own connections, and one for the controller."""
     protocol = security_protocol(credentials, certificates)
     settings = {
         "listeners": f"CLIENT://{host}:{port},CONTROLLER://{host}:{controller_port}",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from warren.snapshot.model import GroupStatus
 
 CLUSTER: Final = "demo"
-# few partitions of the offsets topic: a small broker makes them sooner
+# few partitions of the offsets topic: they are created sooner
 _OFFSETS_PARTITIONS: Final = 8
 
 
@@ -65,7 +65,7 @@ def demo_settings(bootstrap_servers: str, port: int, directory: Path) -> Setting
         storage={"default": Storage(intervals=10, min_distance=0)},
         cluster={CLUSTER: Cluster(servers=servers, topic_refresh=5, offset_refresh=1)},
         consumer={CLUSTER: KafkaConsumer(cluster=CLUSTER, servers=servers)},
-        # quicker than the default: people are watching
+        # shorter than the default, for a live display
         spark=Spark(checkpoint_dir=str(directory / "checkpoint"), trigger_interval=1.0),
     )
 

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rhythm:
-    """How a topic is written to: every so often, so many records."""
+    """How a topic is written to: the interval and the size of bursts."""
 
-    # seconds between two bursts, drawn evenly from this range
+    # seconds between two bursts, uniform in this range
     wait_s: tuple[float, float]
-    # records in a burst, drawn evenly from this range: of each partition, or of the topic where they scatter
+    # records in a burst, uniform in this range: per partition, or per topic with `scatter`
     records: tuple[int, int]
-    # each record goes to a partition drawn at random, instead of the same number to each
+    # each record goes to a random partition, instead of the same number to each
     scatter: bool
     # bytes of a record's value
     size: tuple[int, int]
@@ -54,8 +54,8 @@ class Burst:
 
 
 # Groups that must be OK read topics with pauses: in a pause a group reaches the head and commits it, so that
-# its window always has a lag of 0. On a topic that never rests, a healthy group is always a little behind and
-# its steady lag would read as "never decreasing". The group that must fall behind reads that one.
+# its window always has a lag of 0. On a topic without pauses, a healthy group is always a little behind and
+# its steady lag would count as "never shrinks". The group that must fall behind reads that one.
 ORDERS: Final = Topic("orders", 3, 5_000, Rhythm((3.0, 6.0), (15, 60), scatter=True, size=(20, 120)))
 PAYMENTS: Final = Topic("payments", 2, 5_000, Rhythm((4.0, 7.0), (10, 30), scatter=True, size=(40, 200)))
 CLICKS: Final = Topic("clicks", 6, 5_000, Rhythm((0.25, 0.25), (5, 5), scatter=False, size=(4, 8)))
@@ -65,11 +65,11 @@ TOPICS: Final[tuple[Topic, ...]] = (ORDERS, PAYMENTS, CLICKS, AUDIT)
 
 
 def bursts(topic: Topic, seed: int) -> Iterator[Burst]:
-    """What is written to the topic, for ever; nothing for a topic without a rhythm."""
+    """The endless sequence of bursts to the topic; empty for a topic without a rhythm."""
     rhythm = topic.rhythm
     if rhythm is None:
         return
-    rng = random.Random(f"{seed}/{topic.name}")  # noqa: S311 (a simulation has to repeat)
+    rng = random.Random(f"{seed}/{topic.name}")  # noqa: S311 (repeatable)
     while True:
         wait_s = rng.uniform(*rhythm.wait_s)
         count = rng.randint(*rhythm.records)
@@ -82,7 +82,7 @@ def bursts(topic: Topic, seed: int) -> Iterator[Burst]:
 
 def backlog(topic: Topic, partition: int, seed: int) -> Iterator[Record]:
     """The records of a partition before traffic starts."""
-    rng = random.Random(f"{seed}/{topic.name}/{partition}/backlog")  # noqa: S311 (a simulation has to repeat)
+    rng = random.Random(f"{seed}/{topic.name}/{partition}/backlog")  # noqa: S311 (repeatable)
     for _ in range(topic.backlog):
         yield _record(partition, (4, 12), rng)
 

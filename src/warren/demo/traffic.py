@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger("warren.demo.traffic")
 
 DEFAULT_SEED: Final = 1
-# how long an actor waits before it starts over after an error
+# delay before an actor is restarted after an error
 _RETRY_S: Final = 1.0
 # how long a stop waits for the members to leave their groups
 _STOP_S: Final = 5.0
@@ -48,7 +48,7 @@ class Traffic:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Make the topics and start every actor; WarrenError when no broker answers."""
+        """Create the topics and start every actor; WarrenError when no broker responds."""
         admin = reach(self._connection)
         self._producers.prepare(admin)
         self._spawn("producers", self._producers.run)
@@ -67,7 +67,7 @@ class Traffic:
         self._threads.clear()
 
     def progress(self) -> tuple[Progress, ...]:
-        """The progress of each group, in the order of the cast."""
+        """The progress of each group, in the order of `cast`."""
         return tuple(group.progress() for group in self._groups)
 
     def __enter__(self) -> Self:
@@ -84,7 +84,7 @@ class Traffic:
         self.stop()
 
     def _spawn(self, name: str, run: Callable[[threading.Event], None], group: Group | None = None) -> None:
-        # daemon: a client that hangs in its library must not keep the process alive
+        # daemon: a client that hangs must not keep the process alive
         thread = threading.Thread(
             target=self._guard, args=(name, run, group), name=f"traffic-{name}", daemon=True
         )
@@ -96,9 +96,9 @@ class Traffic:
         while not self._stop.is_set():
             try:
                 run(self._stop)
-            except Exception as error:  # noqa: BLE001 (whatever it is, the others go on)
+            except Exception as error:  # noqa: BLE001 (no error may stop the others)
                 if not passes(error):
-                    log.warning("actor failed, starts over", actor=name, error=str(error))
+                    log.warning("actor failed, restarting", actor=name, error=str(error))
                     if group is not None:
                         group.trouble = str(error)
                 self._stop.wait(_RETRY_S)

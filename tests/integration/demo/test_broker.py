@@ -154,7 +154,7 @@ def test_data_that_another_broker_uses_is_refused_and_left_alone(broker: Broker)
 
 def test_a_place_that_cannot_hold_data_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(BrokerError, match=r"data cannot be kept in .*/file/data"):
+    with pytest.raises(BrokerError, match=r"data cannot be stored in .*/file/data"):
         Broker(data=tmp_path / "file" / "data").start()
 
 

@@ -181,9 +181,9 @@ def test_times_lead_up_to_the_end_and_a_group_commits_once_per_interval() -> Non
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"groups": 0}, "groups: has to be at least 1"),
-        ({"partitions": -1}, "partitions: has to be at least 1"),
-        ({"value_version": 9}, "value-version: 9 is none of 0, 1, 2, 3, 4"),
+        ({"groups": 0}, "groups: must be at least 1"),
+        ({"partitions": -1}, "partitions: must be at least 1"),
+        ({"value_version": 9}, "value-version: 9 is not one of 0, 1, 2, 3, 4"),
         ({"offsets_topic": "__consumer_offsets"}, "belongs to the broker"),
     ],
     ids=["no groups", "no partitions", "unknown version", "the broker's own topic"],

@@ -105,7 +105,7 @@ def test_heads_never_go_back() -> None:
 
 def test_no_broker_is_a_sentence_with_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clients, "REACH_S", 0.2)
-    with pytest.raises(WarrenError, match=r"no Kafka broker answers at 127\.0\.0\.1:1 .*warren broker"):
+    with pytest.raises(WarrenError, match=r"no Kafka broker responds at 127\.0\.0\.1:1 .*warren broker"):
         reach(Connection(NOWHERE))
 
 
@@ -154,7 +154,7 @@ def test_no_broker_is_exit_code_1(
     with pytest.raises(SystemExit) as caught:
         main(["traffic", "--bootstrap-servers", NOWHERE])
     assert caught.value.code == 1
-    assert capsys.readouterr().err.startswith("Error: no Kafka broker answers at 127.0.0.1:1")
+    assert capsys.readouterr().err.startswith("Error: no Kafka broker responds at 127.0.0.1:1")
 
 
 @pytest.mark.usefixtures("no_broker_needed")
