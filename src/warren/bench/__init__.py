@@ -1,1 +1,1 @@
-"""Measures Warren on this machine: workloads, the processes that carry them, and reports."""
+"""Benchmarks on this machine: workloads, measured processes, and reports."""

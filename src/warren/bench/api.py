@@ -1,4 +1,4 @@
-"""`warren bench api`: how fast the API answers while the pipeline runs, and what that does to the pipeline."""
+"""`warren bench api`: the API's response times while the pipeline runs, and their effect on the pipeline."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from warren.demo.commit_records import Workload
 FIRST_SCRAPE_S: Final = 0.3
 NEXT_SCRAPE_S: Final = 0.05
 REQUESTS_PER_S: Final = 1_500.0
-# triggers must not become slower; so much is noise
+# triggers must not become slower; up to this factor is noise
 SLOWER: Final = 1.1
 _CLIENT: Final = "warren.bench.load_client"
-_LAST: Final = 19
+_LOWEST_PRIORITY: Final = 19
 _FORMS: Final = ("plain", "gzip")
 # the groups whose pages are requested
 _ASKED: Final = {"one": "one group", "all": "all in turn"}
@@ -32,7 +32,7 @@ _TURN_S: Final = 12.0
 _SAMPLE_S: Final = 2.0
 # scrapes begin at any moment between two snapshots, not just after one
 _SPREAD_S: Final = 1.0
-# how much later than the request the server may look for the newest snapshot
+# how long after the request the server may read the newest snapshot
 _LOOKS_S: Final = 0.02
 
 
@@ -40,30 +40,30 @@ _LOOKS_S: Final = 0.02
 class ApiPlan(SteadyPlan):
     """A running pipeline, and the load of clients."""
 
-    # for one group and for all: as many requests as it answers; and then in turns at the target's rate and quiet
+    # for one group and for all: requests without a limit, then phases at the target's rate and without requests
     seconds: float = 30.0
     scrapes: int = 10
     connections: int = 8
 
 
 def api(plan: ApiPlan, tell: Tell) -> Report:
-    """Scrapes, lag pages by the thousand, and the triggers meanwhile."""
+    """Scrapes, thousands of requests for lag, and the trigger times meanwhile."""
     began, facts = datetime.now(UTC), machine.facts()
     with site(tell) as where, running(plan, where, tell, _SAMPLE_S) as warren:
         with Child(_CLIENT, {"url": warren.url, "nice": 0}, where.directory) as client:
             scrapes = {form: _scraped(plan, warren.subject, client, form, tell) for form in _FORMS}
-        # the many clients of a real server are on other machines: these take what the processors have left
-        with Child(_CLIENT, {"url": warren.url, "nice": _LAST}, where.directory) as clients:
+        # real clients are on other machines: these run at the lowest priority
+        with Child(_CLIENT, {"url": warren.url, "nice": _LOWEST_PRIORITY}, where.directory) as clients:
             loads = _loaded(plan, warren.subject, clients, warren.sampler, tell)
     detail = {"scrapes": scrapes, **loads}
     return Report("api", began, plan.to_dict(), figures(detail), facts, detail)
 
 
 def figures(found: dict[str, Any]) -> list[Figure]:
-    told = []
+    figures = []
     for form in _FORMS:
         first, following = found["scrapes"][form]["first_s"], found["scrapes"][form]["next_s"]
-        told += [
+        figures += [
             Figure(f"/metrics {form}, first of a snapshot, p50", first["p50"], "s", FIRST_SCRAPE_S),
             Figure(f"/metrics {form}, first of a snapshot, max", first["max"], "s"),
             Figure(f"/metrics {form}, next, p50", following["p50"], "s", NEXT_SCRAPE_S),
@@ -73,9 +73,9 @@ def figures(found: dict[str, Any]) -> list[Figure]:
     for name, who in _ASKED.items():
         load, turns = found[name]["load"], found[name]["turns"]
         quiet_s, asked_s = (turns[each]["p50"] / 1000 for each in ("quiet_ms", "asked_ms"))
-        # all groups in turn is the hardest that a client can ask for: no page is asked for twice. It has no target
+        # all groups in turn is the worst case: no page is requested twice. It has no target
         least, slower = (REQUESTS_PER_S, SLOWER) if name == "one" else (None, None)
-        told += [
+        figures += [
             Figure(f"/lag of {who}", load["requests"] / load["seconds"], "per s", least, Better.HIGHER),
             Figure(f"/lag of {who}, time of one p50", load["took_ms"]["p50"], "ms"),
             Figure(f"/lag of {who}, time of one p99", load["took_ms"]["p99"], "ms"),
@@ -84,7 +84,7 @@ def figures(found: dict[str, Any]) -> list[Figure]:
             Figure(f"trigger p50, {turns['rate']:,.0f} /lag of {who} a second", asked_s, "s"),
             Figure(f"trigger beside /lag of {who}, to quiet", asked_s / quiet_s, "x", slower),
         ]
-    return told
+    return figures
 
 
 def classified(
@@ -111,7 +111,7 @@ def _loaded(plan: ApiPlan, subject: Child, client: Child, sampler: Sampler, tell
             "connections": plan.connections,
         }
         client.ask("load", rate=None, seconds=plan.seconds, **asked)
-        step = f"/lag of {who}, as many as it answers"
+        step = f"/lag of {who}, without a limit"
         found[name] = observed(subject, sampler, step, plan.seconds, tell)
         found[name]["load"] = client.hear("load")
         found[name]["turns"] = _turns(plan, subject, client, asked, tell)
@@ -138,7 +138,7 @@ def _turns(plan: ApiPlan, subject: Child, client: Child, asked: dict[str, Any], 
         triggers[busy] += subject.hear("triggers")["ms"]
     tell(step, 2 * rounds, 2 * rounds)
     if not all(triggers.values()):
-        raise BenchError(f"no trigger was over within {_TURN_S:.0f} s: try on a machine with less to do")
+        raise BenchError(f"no trigger ended within {_TURN_S:.0f} s: try on an idle machine")
     return {
         "quiet_ms": percentiles(triggers[False], 50, 95),
         "asked_ms": percentiles(triggers[True], 50, 95),
@@ -149,7 +149,7 @@ def _turns(plan: ApiPlan, subject: Child, client: Child, asked: dict[str, Any], 
 
 def _scraped(plan: ApiPlan, subject: Child, client: Child, form: str, tell: Tell) -> dict[str, Any]:
     """Two scrapes after each of some snapshots."""
-    moments = Random(1)  # noqa: S311 (nothing depends on its being secret)
+    moments = Random(1)  # noqa: S311 (not for security)
     begin, scrapes = time.time(), []
     for number in range(plan.scrapes):
         tell(f"scrape, {form}", number, plan.scrapes)
@@ -163,7 +163,7 @@ def _scraped(plan: ApiPlan, subject: Child, client: Child, form: str, tell: Tell
     subject.ask("sights", begin=begin, end=time.time())
     firsts, nexts = classified(scrapes, subject.hear("sights")["at"])
     if not nexts:
-        raise BenchError("every scrape met a new snapshot: more scrapes may help")
+        raise BenchError("there was a new snapshot at every scrape: try more scrapes")
     return {
         "first_s": percentiles(firsts, 50, 95),
         "next_s": percentiles(nexts, 50, 95),

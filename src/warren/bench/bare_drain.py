@@ -1,4 +1,4 @@
-"""A process that reads a topic with librdkafka and does nothing with it: what Python can reach at best."""
+"""A process that reads a topic with librdkafka and discards it: the upper limit for Python."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from warren.bench.line import BenchError, Parent, as_child
 
-# records asked of the client at once: the fastest of the sizes tried
-_TAKE: Final = 10_000
+# records per call: the fastest of the sizes tried
+_BATCH: Final = 10_000
 # interval of progress reports, in records
 _STEP: Final = 100_000
-# without a record for so long something is wrong
+# timeout without a record
 _SILENCE_S: Final = 30.0
 _SETTINGS: Final[dict[str, Any]] = {
     "group.id": "warren-bench",
@@ -28,7 +28,7 @@ _SETTINGS: Final[dict[str, Any]] = {
 
 
 def main(parent: Parent) -> None:
-    """Reads all records of a topic as often as asked; keys, values and offsets are taken out of each."""
+    """Read all records of a topic `runs` times, with the key, value and offset of each."""
     task = parent.task
     for _ in range(task["runs"]):
         began = time.perf_counter()
@@ -40,9 +40,9 @@ def _drained(parent: Parent, servers: str, topic: str, partitions: int, records:
     consumer = Consumer({**_SETTINGS, "bootstrap.servers": servers})
     try:
         consumer.assign([TopicPartition(topic, number, 0) for number in range(partitions)])
-        count, told, heard = 0, 0, time.monotonic()
+        count, reported, last_read = 0, 0, time.monotonic()
         while count < records and not parent.stop.is_set():
-            messages = consumer.consume(_TAKE, 0.1)
+            messages = consumer.consume(_BATCH, 0.1)
             for message in messages:
                 if (error := message.error()) is not None:
                     raise BenchError(f"{topic} cannot be read: {error.str()}")
@@ -51,11 +51,11 @@ def _drained(parent: Parent, servers: str, topic: str, partitions: int, records:
             offsets = [message.offset() for message in messages]
             count += min(len(keys), len(values), len(offsets))
             if messages:
-                heard = time.monotonic()
-            if count - told >= _STEP:
+                last_read = time.monotonic()
+            if count - reported >= _STEP:
                 parent.tell("draining", done=count)
-                told = count
-            if time.monotonic() - heard > _SILENCE_S:
+                reported = count
+            if time.monotonic() - last_read > _SILENCE_S:
                 raise BenchError(f"{topic} ends after {count:,} of {records:,} records")
     except KafkaException as error:
         raise BenchError(f"{topic} cannot be read: {error.args[0].str()}") from error

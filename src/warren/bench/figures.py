@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 
 class Better(StrEnum):
-    """Which way a figure should go."""
+    """Whether lower or higher values are better."""
 
     LOWER = "at most"
     HIGHER = "at least"
@@ -23,7 +23,7 @@ class Better(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One number; without a target it is told for information."""
+    """One number; without a target it is for information only."""
 
     name: str
     value: float
@@ -33,7 +33,7 @@ class Figure:
 
     @property
     def reached(self) -> bool | None:
-        """Whether the target is; None when there is none."""
+        """Whether the target is reached; None without a target."""
         if self.target is None:
             return None
         return self.value <= self.target if self.better is Better.LOWER else self.value >= self.target
@@ -51,15 +51,15 @@ class Figure:
 
 @dataclass(frozen=True)
 class Report:
-    """All that one benchmark found."""
+    """All results of one benchmark."""
 
     name: str
     began: datetime
-    # what was asked for: commits, groups, seconds and the like
+    # the parameters: commits, groups, seconds and the like
     sizes: Mapping[str, Any]
     figures: Sequence[Figure]
     machine: Mapping[str, Any]
-    # everything that the figures were made from
+    # the raw data of the figures
     detail: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -69,7 +69,7 @@ class Report:
 
     @property
     def stem(self) -> str:
-        """The name of its files, without an ending."""
+        """The name of its files, without the extension."""
         return f"{self.name}-{self.began:%Y%m%dT%H%M%SZ}"
 
     def to_dict(self) -> dict[str, Any]:

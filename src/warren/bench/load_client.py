@@ -19,7 +19,7 @@ from warren.bench.line import BenchError, Parent, as_child
 
 _FORMS: Final = {"plain": "identity", "gzip": "gzip"}
 _TIMEOUT_S: Final = 60.0
-_ROOM: Final = 1 << 20
+_BUFFER_BYTES: Final = 1 << 20
 _LENGTH: Final = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 
 
@@ -28,16 +28,15 @@ def main(parent: Parent) -> None:
     os.nice(parent.task["nice"])
     url = urlsplit(parent.task["url"])
     host, port = str(url.hostname), int(url.port or 80)
-    while (metadata := parent.told()) is not None and metadata["do"] != "stop":
+    while (command := parent.told()) is not None and command["do"] != "stop":
         try:
-            if metadata["do"] == "scrape":
-                parent.tell("scrape", **scraped(host, port, metadata["form"]))
-            elif metadata["do"] == "load":
+            if command["do"] == "scrape":
+                parent.tell("scrape", **scraped(host, port, command["form"]))
+            elif command["do"] == "load":
                 paths = [
-                    f"/v3/kafka/{metadata['cluster']}/consumer/{quote(each)}/lag"
-                    for each in metadata["groups"]
+                    f"/v3/kafka/{command['cluster']}/consumer/{quote(each)}/lag" for each in command["groups"]
                 ]
-                limits = {name: metadata[name] for name in ("connections", "rate", "seconds")}
+                limits = {name: command[name] for name in ("connections", "rate", "seconds")}
                 load = Load((host, port), paths, **limits)
                 parent.tell("load", **asyncio.Runner(loop_factory=uvloop.new_event_loop).run(load.run()))
         except (OSError, http.client.HTTPException, asyncio.IncompleteReadError) as error:
@@ -51,22 +50,22 @@ def scraped(host: str, port: int, form: str) -> dict[str, Any]:
         connection.connect()
         at, began = time.time(), time.perf_counter()
         connection.request("GET", "/metrics", headers={"Accept-Encoding": _FORMS[form]})
-        answer = connection.getresponse()
-        # into one buffer: collecting 36 MB would take the client longer than the server takes to send them
-        room, size = bytearray(_ROOM), 0
-        while count := answer.readinto(room):
+        response = connection.getresponse()
+        # into one buffer: collecting 36 MB would take the client longer than the server needs to send them
+        buffer, size = bytearray(_BUFFER_BYTES), 0
+        while count := response.readinto(buffer):
             size += count
         seconds = time.perf_counter() - began
-        encoding = answer.getheader("Content-Encoding", "identity")
-        if answer.status != http.client.OK or encoding != _FORMS[form]:
-            raise BenchError(f"/metrics answered {answer.status} in {encoding} when asked for {form}")
+        encoding = response.getheader("Content-Encoding", "identity")
+        if response.status != http.client.OK or encoding != _FORMS[form]:
+            raise BenchError(f"/metrics returned {response.status} in {encoding} instead of {form}")
     finally:
         connection.close()
     return {"at": at, "seconds": seconds, "bytes": size}
 
 
 class Load:
-    """Requests over a fixed number of kept connections, as fast as they are answered or at a rate."""
+    """Requests over a fixed number of persistent connections, without a limit or at a rate."""
 
     def __init__(
         self,
@@ -92,10 +91,10 @@ class Load:
     async def run(self) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
         began, numbers = time.perf_counter(), itertools.count()
-        load_client = [_Connection(self, began, numbers) for _ in range(self._connections)]
-        for each in load_client:
+        connections = [_Connection(self, began, numbers) for _ in range(self._connections)]
+        for each in connections:
             await loop.create_connection(lambda each=each: each, *self._address)  # type: ignore[misc]
-        await asyncio.gather(*(each.ended for each in load_client))
+        await asyncio.gather(*(each.ended for each in connections))
         seconds = time.perf_counter() - began
         return {
             "requests": len(self.took_s),
@@ -109,7 +108,7 @@ class Load:
         return self._requests[number % len(self._requests)]
 
     def due(self, began: float, number: int) -> float:
-        """When the request is to be sent; a time that is past: at once."""
+        """When to send the request; at once if that is past."""
         return began if self._rate is None else began + number / self._rate
 
     def over(self, began: float, now: float) -> bool:
@@ -117,7 +116,7 @@ class Load:
 
 
 class _Connection(asyncio.Protocol):
-    """One connection, one request at a time. No streams, no tasks: the client must not take the server's time."""
+    """One connection, one request at a time. Without streams and tasks: the client must need little processor time."""
 
     def __init__(self, load: Load, began: float, numbers: Iterator[int]) -> None:
         self._load = load
@@ -126,7 +125,7 @@ class _Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[None] = self._loop.create_future()
         self._sent = 0.0
-        # of the answer that is being read: bytes that are there, and bytes that it has; 0: not known yet
+        # the current response: bytes received, and its size; 0: not known yet
         self._head = b""
         self._there = 0
         self._size = 0
@@ -159,11 +158,11 @@ class _Connection(asyncio.Protocol):
         number = next(self._numbers)
         wait_s = self._load.due(self._began, number) - time.perf_counter()
         if wait_s > 0:
-            self._loop.call_later(wait_s, self._ask, number)
+            self._loop.call_later(wait_s, self._request, number)
         else:
-            self._ask(number)
+            self._request(number)
 
-    def _ask(self, number: int) -> None:
+    def _request(self, number: int) -> None:
         self._sent = time.perf_counter()
         if self._load.over(self._began, self._sent):
             self.ended.set_result(None)
@@ -175,7 +174,7 @@ class _Connection(asyncio.Protocol):
 def _content_length(head: bytes) -> int:
     found = _LENGTH.search(head)
     if found is None:
-        raise BenchError("the server sent an answer without a length")
+        raise BenchError("the server sent a response without a length")
     return int(found[1])
 
 

@@ -19,7 +19,7 @@ _PACKAGES: Final = ("pyspark", "pyarrow", "numpy", "confluent-kafka", "uvicorn",
 
 
 def facts() -> dict[str, Any]:
-    """Cores, memory, the load just now, and the versions of all that takes part."""
+    """Cores, memory, the load just now, and the versions of all components."""
     return {
         "cores": len(os.sched_getaffinity(0)),
         "processor": _processor(),

@@ -1,4 +1,4 @@
-"""Bars, in the terminal and as SVG: enough to see how something grows."""
+"""Bar charts, in the terminal and as SVG."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLOURS: Final = ("steel_blue1", "orange3", "sea_green3", "medium_purple", "gre
 _SVG_COLOURS: Final = ("#4c8bf5", "#f29d38", "#3fae7a", "#9a6dd7", "#9aa0a6")
 _WIDTH: Final = 460
 _HEIGHT: Final = 300
-# where the bars are: between these, and down to the floor
+# the area of the bars: between these, and down to the floor
 _LEFT: Final = 56
 _RIGHT: Final = 16
 _TOP: Final = 56
@@ -26,7 +26,7 @@ _BLOCKS: Final = " ▏▎▍▌▋▊▉█"
 
 @dataclass(frozen=True)
 class Panel:
-    """One picture: for each label a bar of each series, beside or on top of each other."""
+    """One chart: for each label a bar of each series, beside or on top of each other."""
 
     title: str
     unit: str
@@ -39,14 +39,14 @@ class Panel:
 
     @property
     def highest(self) -> float:
-        """What the axis must reach."""
+        """The maximum of the axis."""
         columns = list(zip(*self.series.values(), strict=True))
         tops: list[float] = [sum(column) if self.stacked else max(column) for column in columns]
         return max([*tops, self.target or 0.0, 1e-9])
 
 
 def terminal(panels: Sequence[Panel]) -> RenderableType:
-    """The pictures as text."""
+    """The charts as text."""
     return Group(*(_bars(panel) for panel in panels))
 
 
@@ -74,7 +74,7 @@ def _bar(length: float) -> str:
 
 
 def svg(title: str, panels: Sequence[Panel]) -> str:
-    """The pictures beside each other, two in a row."""
+    """The charts beside each other, two in a row."""
     rows = -(-len(panels) // 2)
     width, height = _WIDTH * min(len(panels), 2), _HEIGHT * rows + 30
     drawn = [

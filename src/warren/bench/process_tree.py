@@ -1,4 +1,4 @@
-"""Memory and processor time of a process and all that descend from it."""
+"""Memory and processor time of a process and its descendants."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ DRIVER: Final = "driver"
 JAVA: Final = "java"
 PLANNERS: Final = "planners"
 WORKERS: Final = "workers"
-# what Spark's processes that run tasks are started with; all its other Python processes plan
-_WORKS: Final = "warren.pipeline.daemon"
+# argument of Spark's Python workers; all its other Python processes are planners
+_WORKER_MODULE: Final = "warren.pipeline.daemon"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Sample:
 
     # seconds since the epoch
     at: float
-    # role: bytes. Shared pages are counted in parts, so that the sum is what the machine has less of
+    # role: bytes. Shared pages are counted in parts (PSS), so that the sum is the memory in use
     memory: Mapping[str, int]
     # role: processor seconds so far, those of processes that have ended included
     cpu_s: Mapping[str, float]
@@ -41,7 +41,7 @@ class Sample:
 
 
 class Sampler:
-    """A context manager that samples a process tree periodically, in a thread of its own."""
+    """A context manager that samples a process tree periodically, in its own thread."""
 
     def __init__(self, pid: int, every_s: float = 1.0) -> None:
         self._root = psutil.Process(pid)
@@ -49,7 +49,7 @@ class Sampler:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._samples: list[Sample] = []
-        # pid and time of birth: role, and the seconds that it had used when last seen
+        # pid and start time: role, and its processor seconds at the last sample
         self._used: dict[tuple[int, float], tuple[str, float]] = {}
 
     def __enter__(self) -> Self:
@@ -67,7 +67,7 @@ class Sampler:
         return [each for each in self._samples if first <= each.at <= last]
 
     def look(self) -> Sample | None:
-        """A sample of just now; None when the process has ended."""
+        """A sample of now; None when the process has ended."""
         try:
             processes = [self._root, *self._root.children(recursive=True)]
         except psutil.NoSuchProcess:
@@ -98,7 +98,7 @@ class Sampler:
             return DRIVER
         if process.name() == "java":
             return JAVA
-        return WORKERS if _WORKS in process.cmdline() else PLANNERS
+        return WORKERS if _WORKER_MODULE in process.cmdline() else PLANNERS
 
 
 def cores_used(samples: Sequence[Sample]) -> dict[str, float]:
@@ -111,7 +111,7 @@ def cores_used(samples: Sequence[Sample]) -> dict[str, float]:
 
 
 def peak(samples: Sequence[Sample]) -> int:
-    """The most memory that all processes had together."""
+    """The peak memory of all processes together."""
     return max((each.total for each in samples), default=0)
 
 
@@ -122,11 +122,11 @@ def typical(samples: Sequence[Sample]) -> dict[str, int]:
 
 
 def _memory(pid: int) -> int:
-    """Bytes, with the process's part of what it shares (PSS); all of it where the system does not tell."""
-    told = Path(f"/proc/{pid}/smaps_rollup")
-    if not told.exists():
+    """Bytes, with the process's part of what it shares (PSS); RSS where the system has no PSS."""
+    rollup = Path(f"/proc/{pid}/smaps_rollup")
+    if not rollup.exists():
         return int(psutil.Process(pid).memory_info().rss)
-    for line in told.read_text().splitlines():
+    for line in rollup.read_text().splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024
     # a process that has just ended has no pages any more

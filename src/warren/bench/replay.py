@@ -89,8 +89,8 @@ def _drains(where: Site, plan: ReplayPlan, tell: Tell) -> list[float]:
     return times
 
 
-def _tell_done(tell: Tell, step: str, total: int, metadata: Words) -> None:
-    tell(step, metadata["done"], total)
+def _tell_done(tell: Tell, step: str, total: int, event: Words) -> None:
+    tell(step, event["done"], total)
 
 
 def _warm(where: Site, plan: ReplayPlan, tell: Tell) -> list[dict[str, Any]]:
@@ -100,13 +100,13 @@ def _warm(where: Site, plan: ReplayPlan, tell: Tell) -> list[dict[str, Any]]:
         for run in range(plan.runs + 1):
             step = f"warm replay {run} of {plan.runs}" if run else "warming up"
             tell(step, 0, None)
-            told = child.hear("replayed")
+            replayed = child.hear("replayed")
             tell(step, 1, 1)
             runs.append(
                 {
-                    "seconds": told["at"] - told["planned"],
-                    "with_start_s": told["at"] - told["began"],
-                    "triggers": told["triggers"],
+                    "seconds": replayed["at"] - replayed["planned"],
+                    "with_start_s": replayed["at"] - replayed["began"],
+                    "triggers": replayed["triggers"],
                 }
             )
     return runs[1:]

@@ -1,4 +1,4 @@
-"""`warren bench scale`: what becomes of time and memory when there are ten and a hundred times as many windows."""
+"""`warren bench scale`: time and memory with ten and a hundred times as many windows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BYTES_PER_WINDOW: Final = 1_500.0
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """So many windows, so many commits a second."""
+    """A number of windows and a rate of commits per second."""
 
     windows: int
     rate: float
@@ -34,7 +34,7 @@ LEVELS: Final = (Level(10_000, 2_000), Level(100_000, 2_000), Level(1_000_000, 5
 
 @dataclass(frozen=True, slots=True)
 class ScalePlan:
-    """The levels from few windows to many, and how long to look at each."""
+    """The levels from few windows to many, and how long to measure each."""
 
     levels: Sequence[Level] = LEVELS
     partitions: int = DEFAULT_SIZES.partitions
@@ -44,7 +44,7 @@ class ScalePlan:
     entries: int = INTERVALS
 
     def steady(self, level: Level) -> SteadyPlan:
-        """What is done at one level."""
+        """The plan for one level."""
         groups = max(level.windows // self.partitions, 1)
         sizes = Sizes(groups, self.partitions, self.offsets_partitions)
         return SteadyPlan(sizes, level.rate, self.warm_up_s, self.seconds, self.entries)
@@ -68,11 +68,11 @@ def scale(plan: ScalePlan, tell: Tell) -> Report:
 
 def figures(found: Sequence[dict[str, Any]]) -> list[Figure]:
     """Of each level, and of the growth between them; the last level has the targets."""
-    told = []
+    figures = []
     for level in found:
         last = level is found[-1]
         windows, memory = f"{_windows(level):,} windows", level["memory"]
-        told += [
+        figures += [
             Figure(f"{windows}: trigger p50", level["trigger_ms"]["p50"] / 1000, "s"),
             Figure(
                 f"{windows}: trigger p95", level["trigger_ms"]["p95"] / 1000, "s", TRIGGER_S if last else None
@@ -87,16 +87,16 @@ def figures(found: Sequence[dict[str, Any]]) -> list[Figure]:
         growth = growths(smaller, larger)
         ours = growth.get(DRIVER, 0) + growth.get(WORKERS, 0)
         target = BYTES_PER_WINDOW if last else None
-        told += [
-            Figure(f"{step}: per further window, driver and workers", ours, "bytes", target),
-            Figure(f"{step}: per further window, all processes", sum(growth.values()), "bytes"),
+        figures += [
+            Figure(f"{step}: per additional window, driver and workers", ours, "bytes", target),
+            Figure(f"{step}: per additional window, all processes", sum(growth.values()), "bytes"),
         ]
-        told += [Figure(f"{step}: of which {role}", size, "bytes") for role, size in growth.items()]
-    return told
+        figures += [Figure(f"{step}: of which {role}", size, "bytes") for role, size in growth.items()]
+    return figures
 
 
 def growths(smaller: dict[str, Any], larger: dict[str, Any]) -> dict[str, float]:
-    """Role: bytes for each further window."""
+    """Role: bytes for each additional window."""
     windows = max(_windows(larger) - _windows(smaller), 1)
     few, many = smaller["memory"]["typical"], larger["memory"]["typical"]
     return {
@@ -105,7 +105,7 @@ def growths(smaller: dict[str, Any], larger: dict[str, Any]) -> dict[str, float]
 
 
 def panels(report: Report) -> list[Panel]:
-    """The report as pictures."""
+    """The report as charts."""
     levels = report.detail["levels"]
     labels = [f"{_windows(level):,}" for level in levels]
     roles = sorted({role for level in levels for role in level["memory"]["typical"]})
@@ -145,7 +145,7 @@ def panels(report: Report) -> list[Panel]:
 
 
 def levels(windows: Sequence[int], rate: float | None) -> tuple[Level, ...]:
-    """Levels of so many windows each; without a rate those from a million on get more commits."""
+    """Levels with these numbers of windows; without a rate those from a million on get more commits."""
     few, many = LEVELS[0].rate, LEVELS[-1].rate
     return tuple(
         Level(each, rate or (many if each >= LEVELS[-1].windows else few)) for each in sorted(set(windows))

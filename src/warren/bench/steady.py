@@ -1,4 +1,4 @@
-"""`warren bench steady`: what Warren costs and how late it is while commits come at a steady rate."""
+"""`warren bench steady`: Warren's resources and delay at a steady rate of commits."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ VISIBLE_P99_S: Final = 8.0
 MEMORY_GIB: Final = 1.6
 CORES: Final = 0.15
 _SAMPLE_S: Final = 1.0
-# snapshots without which nothing can be said, and how much longer to wait for them
+# minimum number of snapshots, and how much longer to wait for them
 _FEWEST: Final = 3
 _LONGER_S: Final = 60.0
 # a phase with a smaller share of the trigger is in the JSON only
-_WORTH_TELLING: Final = 0.05
+_SHOWN_SHARE: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class SteadyPlan:
     rate: float = 2_000
     warm_up_s: float = 20.0
     seconds: float = 60.0
-    # commits that each window has before it begins; full windows by default
+    # commits of each window before the measurement; full windows by default
     entries: int = INTERVALS
 
     @property
     def filling(self) -> int:
-        """Commits to begin with."""
+        """Number of these commits."""
         return self.sizes.windows * self.entries
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,12 +60,12 @@ def steady(plan: SteadyPlan, tell: Tell) -> Report:
 
 
 def phases(found: dict[str, Any]) -> list[Figure]:
-    """Where the time of a trigger goes, the long phases only."""
+    """The times of a trigger's phases, the long ones only."""
     whole = found["phases_ms"].get("triggerExecution", {}).get("p50", 0)
     return [
         Figure(f"trigger p50, {phase}", spent["p50"] / 1000, "s")
         for phase, spent in sorted(found["phases_ms"].items(), key=lambda item: -item[1]["p50"])
-        if phase != "triggerExecution" and spent["p50"] >= whole * _WORTH_TELLING
+        if phase != "triggerExecution" and spent["p50"] >= whole * _SHOWN_SHARE
     ]
 
 
@@ -114,7 +114,7 @@ class Running:
 
 @contextmanager
 def running(plan: SteadyPlan, where: Site, tell: Tell, sample_s: float) -> Iterator[Running]:
-    """Fill the windows, start Warren, let commits flow, and warm up; at the end everything stops."""
+    """Fill the windows, start Warren and the commits, and warm up; at the end everything stops."""
     directory = where.warren_directory()
     with start_writer(where, plan.sizes, round(plan.sizes.windows / plan.rate * 1000)) as writer:
         written_s = fill(writer, plan.filling, tell)
@@ -133,7 +133,7 @@ def running(plan: SteadyPlan, where: Site, tell: Tell, sample_s: float) -> Itera
 
 
 def measured(plan: SteadyPlan, where: Site, tell: Tell) -> dict[str, Any]:
-    """What a Warren at work costs, and how late it is."""
+    """The resources and the delay of a running Warren."""
     with running(plan, where, tell, _SAMPLE_S) as warren:
         found = observed(warren.subject, warren.sampler, "measure", plan.seconds, tell)
         found["memory"]["peak_since_start"] = peak(warren.sampler.between(0, time.time()))
@@ -142,7 +142,7 @@ def measured(plan: SteadyPlan, where: Site, tell: Tell) -> dict[str, Any]:
 
 
 def _caught_up(subject: Child, plan: SteadyPlan, tell: Tell) -> float:
-    """Wait until all windows are there; the answer is seconds since the process was started."""
+    """Wait until all windows are there; returns the seconds since the process was started."""
     tell("first snapshot", 0, None)
     subject.ask("complete", windows=plan.sizes.windows, records=plan.filling)
     complete = subject.hear("complete")
@@ -151,7 +151,7 @@ def _caught_up(subject: Child, plan: SteadyPlan, tell: Tell) -> float:
 
 
 def observed(subject: Child, sampler: Sampler, step: str, seconds: float, tell: Tell) -> dict[str, Any]:
-    """What happens in the next seconds, or until there were some snapshots."""
+    """Measure for some seconds, and until there are enough snapshots."""
     begin = time.time()
     wait(step, seconds, tell)
     while _snapshots(subject, begin) < _FEWEST and time.time() - begin < seconds + _LONGER_S:
@@ -164,7 +164,7 @@ def observed(subject: Child, sampler: Sampler, step: str, seconds: float, tell: 
         raise BenchError(
             f"in {seconds:.0f} s there were {found['trigger_ms'].get('count', 0)} triggers and "
             f"{found['snapshots']} snapshots, which showed {found['visible_ms'].get('count', 0)} commits: "
-            "measure for longer, or on a machine with less to do"
+            "measure for longer, or on an idle machine"
         )
     cores = cores_used(samples)
     return found | {
@@ -191,7 +191,7 @@ def wait(step: str, seconds: float, tell: Tell) -> None:
 
 
 def size_of(directory: Path) -> int:
-    """Bytes of all files in it; files may go meanwhile."""
+    """Bytes of all files in it; files may be deleted meanwhile."""
     total = 0
     for path in directory.rglob("*"):
         try:

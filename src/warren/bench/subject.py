@@ -1,4 +1,4 @@
-"""The process that is measured: Warren, and a watch beside it."""
+"""The process that is measured: Warren with a watch thread."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from warren.config import Settings, load
 from warren.pipeline.engine import Engine
 from warren.service import Service
 
-# a replay that takes longer does not come to an end at all
+# a replay that takes longer hangs
 _TIMEOUT_S: Final = 600.0
 # how long to wait for commits to become visible after the measured time
 _LATE_S: Final = 60.0
 
 
 class PausedEngine(Engine):
-    """An engine whose queries can be ended while Spark and its workers stay."""
+    """An engine whose queries can be stopped while Spark and its workers keep running."""
 
     def end_queries(self) -> None:
         for query in self._queries.values():
@@ -34,8 +34,8 @@ class PausedEngine(Engine):
 
 
 def main(parent: Parent) -> None:
-    """`runs` in the task: replay so often in one process; otherwise run as a service until told to stop."""
-    # `warren run` reads these too before it starts
+    """`runs` in the task: replay this often in one process; otherwise run as a service until `stop`."""
+    # `warren run` imports these too before it starts
     for module in ("warren.cli.main", "warren.cli.run"):
         importlib.import_module(module)
     settings = load(parent.task["directory"], os.environ)
@@ -51,31 +51,31 @@ def _serve(parent: Parent, settings: Settings) -> None:
         watch = Watch(service.engine, CLUSTER)
         watch.start()
         parent.tell("started", urls=list(service.urls.values()))
-        while (metadata := parent.told()) is not None and metadata["do"] != "stop":
-            parent.tell(metadata["do"], **_answer(parent, watch, metadata))
+        while (command := parent.told()) is not None and command["do"] != "stop":
+            parent.tell(command["do"], **_answer(parent, watch, command))
         watch.end()
 
 
-def _answer(parent: Parent, watch: Watch, metadata: Words) -> dict[str, Any]:
-    if metadata["do"] == "complete":
-        sight = watch.complete(metadata["windows"], metadata["records"], _TIMEOUT_S, parent.stop)
+def _answer(parent: Parent, watch: Watch, command: Words) -> dict[str, Any]:
+    if command["do"] == "complete":
+        sight = watch.complete(command["windows"], command["records"], _TIMEOUT_S, parent.stop)
         return {"at": sight.at, "number": sight.number, "windows": sight.windows}
-    if metadata["do"] == "sights":
-        return {"at": [each.at for each in watch.sights if metadata["begin"] <= each.at <= metadata["end"]]}
-    if metadata["do"] == "triggers":
+    if command["do"] == "sights":
+        return {"at": [each.at for each in watch.sights if command["begin"] <= each.at <= command["end"]]}
+    if command["do"] == "triggers":
         whole = [
             each.ms
             for each in recent_triggers()
-            if metadata["begin"] <= each.began and each.began + each.ms / 1000 <= metadata["end"]
+            if command["begin"] <= each.began and each.began + each.ms / 1000 <= command["end"]
         ]
         return {"ms": whole}
-    if metadata["do"] == "next":
+    if command["do"] == "next":
         return {"number": watch.next(_TIMEOUT_S, parent.stop).number}
-    return _measured(parent, watch, metadata["begin"], metadata["end"])
+    return _measured(parent, watch, command["begin"], command["end"])
 
 
 def _measured(parent: Parent, watch: Watch, begin: float, end: float) -> dict[str, Any]:
-    """What happened to the commits between two moments; those that show later are waited for."""
+    """The delays of the commits between two times; waits until all of them are visible."""
     all_seen = watch.shows(int(end * 1000), _LATE_S, parent.stop)
     sights = list(watch.sights)
     delays = [each.delays_ms[each.made_between(begin, end)] for each in sights]
@@ -94,7 +94,7 @@ def _measured(parent: Parent, watch: Watch, begin: float, end: float) -> dict[st
 
 
 def _replay(parent: Parent, settings: Settings) -> None:
-    """The same commits again and again in fresh checkpoints: from the second time on Spark and Python are warm."""
+    """Replay the same commits with new checkpoints: from the second run on Spark and Python are warm."""
     task = parent.task
     checkpoints = Path(settings.spark.checkpoint_dir)
     for run in range(task["runs"]):

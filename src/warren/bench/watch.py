@@ -32,7 +32,7 @@ class Sight:
     """One snapshot."""
 
     number: int
-    # when readers could see it, in seconds since the epoch
+    # when it was published, in seconds since the epoch
     at: float
     windows: int
     # times of the commits that it shows and its predecessor did not, the newest of each window
@@ -42,7 +42,7 @@ class Sight:
 
     @property
     def delays_ms(self) -> Ints:
-        """From each commit to its being seen."""
+        """From each commit to its visibility."""
         delays: Ints = round(self.at * 1000) - self.fresh_ms
         return delays
 
@@ -67,7 +67,7 @@ class Trigger:
 
 
 class Watch(threading.Thread):
-    """Runs beside the engine, in its process; costs 8 bytes per window and little time."""
+    """Runs in the engine's process; needs 8 bytes per window and little time."""
 
     def __init__(self, engine: Engine, cluster: str) -> None:
         super().__init__(name="watch", daemon=True)
@@ -89,7 +89,7 @@ class Watch(threading.Thread):
                 seen = view
 
     def complete(self, windows: int, records: int, timeout_s: float, stop: threading.Event) -> Sight:
-        """Wait for the first snapshot with all windows that was made of all records."""
+        """Wait for the first snapshot with all windows that includes all records."""
         deadline = time.monotonic() + timeout_s
         while not stop.is_set():
             progress = self._engine.progress(self._cluster)
@@ -100,14 +100,14 @@ class Watch(threading.Thread):
             if time.monotonic() > deadline:
                 found = sights[0].windows if sights else 0
                 raise BenchError(
-                    f"after {timeout_s:.0f} s there are {found:,} of {windows:,} windows, made of {read:,} of "
-                    f"{records:,} records. {progress.error or 'The pipeline reports no fault.'}"
+                    f"after {timeout_s:.0f} s there are {found:,} of {windows:,} windows, from {read:,} of "
+                    f"{records:,} records. {progress.error or 'The pipeline reports no error.'}"
                 )
             time.sleep(_LOOK_S)
         raise BenchError("stopped before the snapshot was complete")
 
     def next(self, timeout_s: float, stop: threading.Event) -> Sight:
-        """Wait for a snapshot that is not there yet."""
+        """Wait for the next snapshot."""
         count, deadline = len(self.sights), time.monotonic() + timeout_s
         while len(self.sights) == count:
             if stop.wait(_LOOK_S / 5) or time.monotonic() > deadline:
@@ -115,7 +115,7 @@ class Watch(threading.Thread):
         return self.sights[-1]
 
     def shows(self, at_ms: int, timeout_s: float, stop: threading.Event) -> bool:
-        """Wait for a snapshot that knows of a commit of that time or later; False when the time is up."""
+        """Wait for a snapshot that shows a commit of that time or later; False on timeout."""
         deadline = time.monotonic() + timeout_s
         while not (self.sights and self.sights[-1].newest_ms >= at_ms):
             if stop.wait(_LOOK_S) or time.monotonic() > deadline:
@@ -124,7 +124,7 @@ class Watch(threading.Thread):
 
 
 def recent_triggers(batch: int = -1) -> list[Trigger]:
-    """All triggers that Spark remembers, once it has told of the one of that number."""
+    """All triggers in Spark's recent progress, once it includes that batch."""
     deadline = time.monotonic() + 30
     while True:
         queries = SparkSession.builder.getOrCreate().streams.active
@@ -143,14 +143,14 @@ def recent_triggers(batch: int = -1) -> list[Trigger]:
 
 
 def described(triggers: Sequence[Trigger]) -> list[dict[str, Any]]:
-    """As JSON has it."""
+    """For JSON."""
     return [{"number": each.number, "began": each.began, "phases": each.phases} for each in triggers]
 
 
 def _sight(view: ClusterView, before: ClusterView | None, at: float) -> Sight:
     times = view.last_timestamp
     if before is None or before.structure is not view.structure:
-        # windows have come or gone, so that rows cannot be compared
+        # windows were added or removed, so rows cannot be compared
         fresh = np.empty(0, dtype=np.int64)
     else:
         fresh = times[times != before.last_timestamp]

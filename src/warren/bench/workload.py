@@ -1,4 +1,4 @@
-"""What the benchmarks work on: commits by the million on a broker of their own, and a Warren that watches them."""
+"""The setup of the benchmarks: a broker, millions of commits, and the configuration of the measured Warren."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from warren.demo.commit_records import Shape
 CLUSTER: Final = "bench"
 # entries of a window, the default of the configuration
 INTERVALS: Final = 10
-# triggers whose times Spark remembers for us: more than any benchmark sees
+# triggers that Spark keeps the progress of: more than in any benchmark
 _TRIGGERS: Final = 1_000
 
 # the step, how much of it is done, of how much; None: not known
@@ -50,13 +50,13 @@ DEFAULT_SIZES: Final = Sizes()
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A running broker, and a directory for everything that goes when the benchmark ends."""
+    """A running broker, and a temporary directory, deleted at the end of the benchmark."""
 
     servers: str
     directory: Path
 
     def warren_directory(self, min_distance_s: int | None = None) -> Path:
-        """A new directory with a configuration for a Warren that has seen nothing yet."""
+        """A new directory with a configuration, and without a checkpoint."""
         directory = Path(tempfile.mkdtemp(prefix="warren-", dir=self.directory))
         configuration = _configuration(self.servers, directory)
         if min_distance_s is not None:
@@ -67,11 +67,11 @@ class Site:
 
 @contextmanager
 def site(tell: Tell) -> Iterator[Site]:
-    """A broker without anything on it."""
+    """An empty broker."""
     directory = Path(tempfile.mkdtemp(prefix="warren-bench-"))
     try:
         tell("start Kafka", 0, None)
-        # a plain topic holds the commits, so the broker's own needs no more than one partition
+        # an ordinary topic holds the commits, so the broker's own needs one partition only
         with Broker(data=directory / "kafka", offsets_partitions=1, heap_mb=768) as broker:
             tell("start Kafka", 1, 1)
             yield Site(broker.bootstrap_servers, directory)
@@ -86,9 +86,9 @@ def start_writer(where: Site, sizes: Sizes, interval_ms: int) -> Child:
 
 
 def fill(child: Child, commits: int, tell: Tell) -> float:
-    """Have so many commits written; the answer is how long it took."""
+    """Write this number of commits; returns the seconds that it took."""
     child.ask("write", commits=commits)
-    written = child.hear("written", other=lambda metadata: tell("write commits", metadata["done"], commits))
+    written = child.hear("written", other=lambda event: tell("write commits", event["done"], commits))
     tell("write commits", commits, commits)
     return float(written["seconds"])
 
@@ -97,7 +97,7 @@ def _configuration(servers: str, directory: Path) -> dict[str, Any]:
     return {
         "logging": {"level": "warn"},
         "httpserver": {"default": {"address": "127.0.0.1:0"}},
-        # every commit has a slot of its own, so that as many windows change as commits come
+        # every commit gets its own slot, so that each commit changes a window
         "storage": {"default": {"class-name": "inmemory", "min-distance": 0}},
         "cluster": {CLUSTER: {"class-name": "kafka", "servers": [servers]}},
         "consumer": {

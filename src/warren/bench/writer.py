@@ -1,4 +1,4 @@
-"""A process that writes commits: many at once, then so many a second."""
+"""A process that writes commits: many at once, then at a rate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STEP: Final = 100_000
 
 
 def main(parent: Parent) -> None:
-    """Commands: `write` so many commits; `run` at a rate until `stop`."""
+    """Commands: `write` a number of commits; `run` at a rate until `stop`."""
     task = parent.task
     commits = CommitWriter(task["servers"], Shape(**task["shape"]), interval_ms=task["interval_ms"])
     commits.prepare()
@@ -22,12 +22,12 @@ def main(parent: Parent) -> None:
         if done % _STEP == 0:
             parent.tell("writing", done=done)
 
-    while (metadata := parent.told()) is not None:
-        if metadata["do"] == "write":
-            written = commits.write(metadata["commits"], progress, parent.stop)
+    while (command := parent.told()) is not None:
+        if command["do"] == "write":
+            written = commits.write(command["commits"], progress, parent.stop)
             parent.tell("written", commits=written.commits, seconds=written.seconds)
-        elif metadata["do"] == "run":
-            written = commits.run(metadata["rate"], None, advance_heads=True, stop=parent.stop)
+        elif command["do"] == "run":
+            written = commits.run(command["rate"], None, advance_heads=True, stop=parent.stop)
             parent.tell("ran", commits=written.commits, seconds=written.seconds)
 
 

@@ -38,9 +38,9 @@ def test_the_last_level_has_the_targets() -> None:
     told = {figure.name: figure for figure in figures(FOUND)}
     assert told["1,000 windows: trigger p95"].target is None
     assert told["11,000 windows: trigger p95"].target == 5
-    growth = told["1,000 to 11,000: per further window, driver and workers"]
+    growth = told["1,000 to 11,000: per additional window, driver and workers"]
     assert (growth.value, growth.target, growth.reached) == (400, BYTES_PER_WINDOW, True)
-    assert told["1,000 to 11,000: per further window, all processes"].value == 500
+    assert told["1,000 to 11,000: per additional window, all processes"].value == 500
 
 
 @pytest.mark.parametrize(

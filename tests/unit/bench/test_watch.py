@@ -89,11 +89,11 @@ def test_rows_of_another_structure_are_not_compared(engine: EngineDouble, watch:
 def test_a_snapshot_is_complete_with_all_windows_and_all_records(engine: EngineDouble, watch: Watch) -> None:
     engine.records = 5
     engine.publish(1, 1000)
-    with pytest.raises(BenchError, match=r"1 of 2 windows, made of 5 of 5 records"):
+    with pytest.raises(BenchError, match=r"1 of 2 windows, from 5 of 5 records"):
         watch.complete(2, 5, 0.2, NOW)
     engine.publish(2, 1000, 1000)
     assert _seen(watch, 2)
-    with pytest.raises(BenchError, match=r"2 of 2 windows, made of 5 of 6 records"):
+    with pytest.raises(BenchError, match=r"2 of 2 windows, from 5 of 6 records"):
         watch.complete(2, 6, 0.2, NOW)
     engine.records = 6
     assert watch.complete(2, 6, 5, NOW).number == 2
