@@ -1,1 +1,1 @@
-"""Go's text/template language, as far as a message can meet it: the same text out of the same template."""
+"""Go's text/template language, as far as messages need it: the same template gives the same text."""

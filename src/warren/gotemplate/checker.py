@@ -1,4 +1,4 @@
-"""What is wrong with a tree, found by its types: also in branches that no sample would take."""
+"""A static type check of a template, including branches that no sample data would execute."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _BASIC: Final = _ORDERED | {Kind.BOOL}
 _COMPARISONS: Final = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 _FIX: Final = "correct the template"
 
-# None: a type that only the execution can tell
+# None: a type that is known at execution only
 _Known = Type | None
 
 
 class KnownKeys(NamedTuple):
     """All keys of a map whose content is known before the template is executed."""
 
-    # what a person calls the map
+    # the map's name in messages
     name: str
     keys: Collection[str]
 
@@ -48,7 +48,7 @@ class KnownKeys(NamedTuple):
 def faults(
     tree: nodes.Tree, functions: Mapping[str, Function], data: Type, keys: Mapping[Type, KnownKeys]
 ) -> list[nodes.Fault]:
-    """All of them, by line; `keys` has what maps of a type are known to have."""
+    """All faults, by line; `keys` has the known keys of maps, by type."""
     checker = _Checker(tree, functions, keys)
     checker.template(tree.name, data)
     for name in tree.templates:
@@ -57,7 +57,7 @@ def faults(
 
 
 def _assigned(body: tuple[nodes.Node, ...]) -> Iterator[str]:
-    """Variables that get another value somewhere: their types are not followed."""
+    """Variables that are assigned again: their types are not tracked."""
     for node in body:
         if isinstance(node, nodes.Action) and node.pipeline.assigns:
             yield from node.pipeline.variables
@@ -77,14 +77,14 @@ class _Checker:
         self._functions = functions
         self._keys = keys
         self._seen: set[tuple[str, _Known]] = set()
-        self._loose: frozenset[str] = frozenset()
+        self._reassigned: frozenset[str] = frozenset()
         self._variables: list[tuple[str, _Known]] = []
 
     def _fault(self, line: int, what: str, remedy: str = _FIX, *, severe: bool = True) -> None:
         self.found.append(nodes.Fault(line, what, remedy, severe))
 
     def unused(self, name: str) -> None:
-        """One that nothing calls."""
+        """Check a template that is never called."""
         if not any(seen == name for seen, _ in self._seen):
             self.template(name, None)
 
@@ -93,11 +93,11 @@ class _Checker:
         if body is None or (name, dot) in self._seen:
             return
         self._seen.add((name, dot))
-        outer = self._variables, self._loose
+        outer = self._variables, self._reassigned
         self._variables = [("$", dot)]
-        self._loose = frozenset(_assigned(body))
+        self._reassigned = frozenset(_assigned(body))
         self._walk(body, dot)
-        self._variables, self._loose = outer
+        self._variables, self._reassigned = outer
 
     def _walk(self, body: tuple[nodes.Node, ...], dot: _Known) -> None:
         for node in body:
@@ -140,13 +140,13 @@ class _Checker:
             return target.key, target.element
         if target.kind in INTEGERS:
             if len(node.pipeline.variables) > 1:
-                self._fault(node.line, "a range over a number has one variable only", "leave the second out")
+                self._fault(node.line, "a range over a number has one variable only", "remove the second")
             return None, target
         self._fault(node.line, f"range can't iterate over {target}", "it is not a list or a map")
         return None, None
 
     def _declare(self, name: str, of: _Known) -> None:
-        self._variables.append((name, None if name in self._loose else of))
+        self._variables.append((name, None if name in self._reassigned else of))
 
     def _pipeline(self, pipeline: nodes.Pipeline, dot: _Known) -> _Known:
         of: _Known = None
@@ -217,7 +217,7 @@ class _Checker:
             of = self._member(path.line, of, name, (), dot, None, piped=False)
         return self._member(path.line, of, path.names[-1], arguments, dot, final, piped=piped)
 
-    def _member(  # noqa: PLR0917 - what a call is made of
+    def _member(  # noqa: PLR0917 - the parts of a call
         self,
         line: int,
         of: _Known,
@@ -252,7 +252,7 @@ class _Checker:
             otherwise = (
                 f"there are {', '.join(known.keys)}"
                 if known.keys
-                else f"add it to {known.name}, or leave it out"
+                else f"add it to {known.name}, or remove it"
             )
             remedy = did_you_mean(name, known.keys, otherwise)
             self._fault(line, f'{known.name} has no "{name}"', remedy, severe=False)
@@ -269,7 +269,7 @@ class _Checker:
         piped: bool,
     ) -> _Known:
         function = self._functions.get(name.name)
-        if function is None:  # the parser has said so
+        if function is None:  # reported by the parser
             for argument in arguments:
                 self._operand(argument, dot)
             return None
@@ -321,7 +321,7 @@ class _Checker:
             return
         if of.kind is Kind.POINTER and of.element is wanted:
             return
-        remedy = "Go converts nothing by itself"
+        remedy = "Go does not convert types implicitly"
         if wanted is STRING and method_of(of, "String"):
             remedy = "add .String to it"
         self._fault(line, f"wrong type for value; expected {wanted}; got {of}", remedy)

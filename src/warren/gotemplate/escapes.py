@@ -1,4 +1,4 @@
-"""Text made safe for where it is put: HTML, JavaScript, a URL's query, JSON."""
+"""Escaping of text for HTML, JavaScript, a URL's query and JSON."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _SCRIPT: Final = {
     "&": "\\u0026",
     "=": "\\u003D",
 }
-# as Go does, so that JSON may stand inside HTML and JavaScript
+# as Go does, so that JSON can be embedded in HTML and JavaScript
 _JSON: Final = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
 
 
-# bytes that are not UTF-8, or halves of characters
-_HALVES: Final = re.compile("[\ud800-\udfff]")
+# surrogates: bytes that are not UTF-8, or incomplete characters
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
 def html(text: str) -> str:
@@ -87,4 +87,4 @@ def _json(of: Type, data: Any) -> str:  # noqa: PLR0911 - one kind each
 
 def json_string(text: str) -> str:
     written = json.dumps(text, ensure_ascii=False).translate(_JSON)
-    return written if written.isascii() else _HALVES.sub(r"\\ufffd", written)
+    return written if written.isascii() else _SURROGATES.sub(r"\\ufffd", written)

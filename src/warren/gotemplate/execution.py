@@ -1,4 +1,4 @@
-"""A tree and its data into text."""
+"""Execution: renders a tree with its data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from warren.spelling import did_you_mean
 
 # templates that call each other: Go allows 100 000, Python's stack less
 MAX_DEPTH: Final = 100
-# nodes that one rendering may walk through: seconds of work, or 10 000 partitions with 100 actions each
+# maximum number of nodes per rendering: seconds of work, or 10 000 partitions with 100 actions each
 MAX_STEPS: Final = 1_000_000
 
 
@@ -71,7 +71,7 @@ class Program:
                 self.tree.name, state.line, "too deeply nested", "make the template simpler"
             ) from None
         text = "".join(state.parts)
-        # halves of characters that came together again; other bytes cannot be sent
+        # bytes that form characters again are joined; invalid bytes are replaced
         return text if text.isascii() else as_bytes(text).decode("utf-8", "replace")
 
 
@@ -84,7 +84,7 @@ class _State:
         self._size = 0
         self._steps = 0
         self._depth = 0
-        # name and value, the last one of a name counts
+        # name and value; the last entry of a name is the current one
         self._variables: list[list[Any]] = [["$", data]]
 
     def _fail(self, what: str, remedy: str = "correct the template") -> TemplateError:
@@ -211,7 +211,7 @@ class _State:
             )
         if self._depth == MAX_DEPTH:
             raise self._fail(
-                f"exceeded maximum template depth ({MAX_DEPTH})", "a template calls itself without end"
+                f"exceeded maximum template depth ({MAX_DEPTH})", "a template calls itself endlessly"
             )
         value = None if node.pipeline is None else self._pipeline(node.pipeline, dot)
         outer, self._variables = self._variables, [["$", value]]
@@ -268,7 +268,7 @@ class _State:
     def _operand(  # noqa: PLR0911 - one kind each
         self, operand: nodes.Operand, dot: Value | None
     ) -> Value | None:
-        """Without arguments and where no type is asked for."""
+        """An operand without arguments, where any type is accepted."""
         match operand:
             case nodes.Dot():
                 return dot
@@ -294,7 +294,7 @@ class _State:
         return self._function(term, (), dot, _MISSING)
 
     def _ideal(self, numeral: nodes.Numeral) -> Value | None:
-        """A number where no type is asked for: its form decides."""
+        """A number where any type is accepted: its form determines the type."""
         value = ideal(numeral)
         if value is None:
             raise self._fail(f"{numeral} overflows int")
@@ -399,7 +399,7 @@ class _State:
         return Value(function.result, result)
 
     def _argument(self, of: Type, operand: nodes.Operand, dot: Value | None) -> Any:
-        """The data for a parameter of this type; the value itself when it takes anything."""
+        """The data for a parameter of this type; the value itself for ANY."""
         self.line = operand.line
         if isinstance(operand, nodes.Nil):
             if of.kind not in NILLABLE:
@@ -432,11 +432,11 @@ class _State:
 
 
 def _guard(name: str) -> str:
-    return f"put {{{{with}}}} or {{{{if}}}} round .{name}: there is not always such a value"
+    return f"put {{{{with}}}} or {{{{if}}}} around .{name}: it is not always set"
 
 
 def unknown_member(of: Type, name: str) -> tuple[str, str]:
-    """What to say of a field that is not there, and what would be right."""
+    """The error message and the remedy for a field that does not exist."""
     known = members(of)
     otherwise = f"it has {', '.join(known)}" if known else "it has no fields"
     shown_type = "what the template is given" if of.name.startswith("struct {") else of.name
@@ -444,7 +444,7 @@ def unknown_member(of: Type, name: str) -> tuple[str, str]:
 
 
 def ideal(numeral: nodes.Numeral) -> Value | None:
-    """A number whose form decides its type; None when no integer can hold it."""
+    """A number whose form determines its type; None when it overflows an integer."""
     number = numeral.number
     text = number.text.lower()
     if number.float is not None and not text.lstrip("+-").startswith(("0x", "'")) and set(text) & set(".e"):
@@ -462,7 +462,7 @@ _LITERAL_NAMES: Final = {
 
 
 def constant_data(operand: nodes.Constant | nodes.Numeral, of: Type) -> tuple[Any, str]:
-    """A literal as an argument of this type, or what is wrong with that."""
+    """A literal as an argument of this type, or the error message."""
     readings: dict[Kind, Any]
     if isinstance(operand, nodes.Constant):
         readings = {Kind.BOOL if isinstance(operand.value, bool) else Kind.STRING: operand.value}
@@ -478,12 +478,12 @@ def constant_data(operand: nodes.Constant | nodes.Numeral, of: Type) -> tuple[An
 
 
 def parameter(function: Function, at: int) -> Type:
-    """The type of an argument by its place."""
+    """The type of an argument by its position."""
     return function.parameters[min(at, len(function.parameters) - 1)]
 
 
 def wrong_count(function: Function, count: int) -> str:
-    """What is wrong with that many arguments; "" when nothing is."""
+    """The error message for this number of arguments; "" when it is right."""
     wanted = len(function.parameters)
     if function.variadic:
         if count < wanted - 1:

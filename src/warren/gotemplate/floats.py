@@ -1,4 +1,4 @@
-"""Floating-point numbers as Go writes them."""
+"""Floating-point numbers in Go's format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 # one number per possible count of complete partitions
 @lru_cache(maxsize=4096)
 def shortest(value: float, bits: int) -> tuple[str, int]:
-    """The fewest digits that name a number (not negative) of this size, and n of 0.digits times 10^n."""
+    """The shortest digits of a number (not negative) with these bits, and n of 0.digits times 10^n."""
     if bits == 32:
         text = np.format_float_scientific(np.float32(value), trim="-")
     else:
@@ -54,7 +54,7 @@ def _positional(digits: str, point: int) -> str:
 def _general(size: float, bits: int, precision: int) -> str:
     if precision < 0:
         digits, point = shortest(size, bits)
-        # when it decides between the two forms, the shortest is taken to have this precision
+        # for the choice between the two forms, the shortest counts as having this precision
         limit = 6
     else:
         precision = max(precision, 1)

@@ -1,4 +1,4 @@
-"""Go's fmt: values as text, with verbs, flags, widths and its own way to say that a verb does not fit."""
+"""Go's fmt: values as text, with verbs, flags, widths and its output for a bad verb."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from warren.gotemplate.types import (
     as_bytes,
 )
 
-# a text longer than this is a mistake, and would fill the memory
+# a longer text is a mistake, and would exhaust the memory
 MAX_TEXT: Final = 8 * 1024 * 1024
-# as Go's: a width or precision beyond is not one
+# Go's limit for width and precision
 _MAX_WIDTH: Final = 1_000_000
 _MAX_CODE: Final = 0x10FFFF
-# a % with flags, width, precision, [n] for the n-th argument, and verb, which is "" at the end of the format
+# a % with flags, width, precision, [n] for the n-th argument, and the verb, "" at the end of the format
 _DIRECTIVE: Final = re.compile(
-    r"%(?P<flags>[-+ 0#]*)(?P<width>[0-9]*)(?:\.(?P<precision>[0-9]*))?(?:\[(?P<place>[0-9]+)\])?(?P<verb>.?)",
+    r"%(?P<flags>[-+ 0#]*)(?P<width>[0-9]*)(?:\.(?P<precision>[0-9]*))?(?:\[(?P<index>[0-9]+)\])?(?P<verb>.?)",
     re.DOTALL,
 )
-# verbs of Go that no message needs, and widths that are arguments
-_LEFT_OUT: Final = frozenset("bopwOU*[")
+# verbs of Go that messages do not need, and widths that are arguments
+_UNSUPPORTED: Final = frozenset("bopwOU*[")
 _FLOAT_VERBS: Final = {"v": ("g", -1), "g": ("g", -1), "G": ("G", -1), "F": ("f", 6)} | {
     verb: (verb, 6) for verb in "feE"
 }
@@ -36,7 +36,7 @@ _FLOAT_VERBS: Final = {"v": ("g", -1), "g": ("g", -1), "G": ("G", -1), "F": ("f"
 
 @dataclass(frozen=True, slots=True)
 class _Directive:
-    """One % and what stands up to its verb."""
+    """One directive: a % up to its verb."""
 
     verb: str = "v"
     width: int = 0
@@ -47,7 +47,7 @@ class _Directive:
     zero: bool = False
     # %+v: structs show the names of their fields
     names: bool = False
-    # saying that a verb does not fit: String() is not asked
+    # output for a bad verb: String() is not called
     faulty: bool = False
 
     def padded(self, text: str, *, zero: bool | None = None) -> str:
@@ -61,7 +61,7 @@ _PLAIN: Final = _Directive()
 
 
 def sprint(values: list[Value | None]) -> str:
-    """One after the other, with a space between two that are not strings."""
+    """All values, with a space between two that are not strings."""
     parts: list[str] = []
     previous_is_text = True
     for value in values:
@@ -80,7 +80,7 @@ def sprintln(values: list[Value | None]) -> str:
 def shown(value: Value | None) -> str:
     """As %v shows it."""
     if value is not None and value.type.text is None:
-        # what nearly all actions print
+        # the fast path for nearly all actions
         if value.type.kind is Kind.STRING:
             return str(value.data)
         if value.type.kind in INTEGERS:
@@ -91,11 +91,11 @@ def shown(value: Value | None) -> str:
 def sprintf(form: str, values: list[Value | None]) -> str:
     parts: list[str] = []
     at = size = used = 0
-    places = False
+    reordered = False
     for found in _DIRECTIVE.finditer(form):
         verb = found["verb"]
-        if found["place"]:
-            places, used = True, int(found["place"]) - 1
+        if found["index"]:
+            reordered, used = True, int(found["index"]) - 1
         if not verb:
             text = "%!(NOVERB)"
         elif verb == "%":
@@ -105,7 +105,7 @@ def sprintf(form: str, values: list[Value | None]) -> str:
             if 0 <= used < len(values):
                 text = _argument(values[used], how)
             else:
-                text = f"%!{verb}({'BADINDEX' if found['place'] else 'MISSING'})"
+                text = f"%!{verb}({'BADINDEX' if found['index'] else 'MISSING'})"
             used += 1
         parts += form[at : found.start()], text
         at = found.end()
@@ -113,7 +113,7 @@ def sprintf(form: str, values: list[Value | None]) -> str:
         if size > MAX_TEXT:
             break
     parts.append(form[at:])
-    if used < len(values) and not places:
+    if used < len(values) and not reordered:
         parts.append("%!(EXTRA " + ", ".join(_extra(value) for value in values[used:]) + ")")
     return _limited("".join(parts))
 
@@ -124,15 +124,15 @@ def _limited(text: str) -> str:
     return text
 
 
-def _left_out(what: str) -> NoReturn:
+def _unsupported(what: str) -> NoReturn:
     raise GoError(f"{what} is not supported: use one of the verbs v, s, q, d, x, c, t, T, e, f and g")
 
 
 def _directive(found: re.Match[str]) -> _Directive:
     flags, width, verb = found["flags"], int(found["width"] or 0), found["verb"]
     precision = None if found["precision"] is None else int(found["precision"] or 0)
-    if verb in _LEFT_OUT or "#" in flags or ("+" in flags and verb == "q"):
-        _left_out(found[0])
+    if verb in _UNSUPPORTED or "#" in flags or ("+" in flags and verb == "q"):
+        _unsupported(found[0])
     if max(width, precision or 0) > _MAX_WIDTH:
         raise GoError(f"{found[0]} is too wide")
     plus = "+" in flags
@@ -160,7 +160,7 @@ def _argument(value: Value | None, how: _Directive) -> str:
     return _text(value.type.name, how) if how.verb == "T" else _value(value, how)
 
 
-def _misfit(value: Value, how: _Directive) -> str:
+def _bad_verb(value: Value, how: _Directive) -> str:
     """The verb does not fit the type."""
     return f"%!{how.verb}({value.type.name}={_value(value, replace(how, verb='v', faulty=True))})"
 
@@ -173,19 +173,19 @@ def _value(value: Value | None, how: _Directive) -> str:  # noqa: PLR0911 - one 
         return _text(of.text(data), how)
     match of.kind:
         case Kind.BOOL:
-            return how.padded("true" if data else "false") if how.verb in "tv" else _misfit(value, how)
+            return how.padded("true" if data else "false") if how.verb in "tv" else _bad_verb(value, how)
         case Kind.INT | Kind.UINT:
             return _integer(value, how)
         case Kind.FLOAT:
             return _float(value, how)
         case Kind.STRING:
-            return _text(data, how) if how.verb in "vsxXq" else _misfit(value, how)
+            return _text(data, how) if how.verb in "vsxXq" else _bad_verb(value, how)
         case Kind.MAP:
             return _map(of, data, how)
         case Kind.SLICE:
             return "[" + " ".join(_value(_typed(of.element, one), how) for one in data or ()) + "]"
         case Kind.STRUCT:
-            return _struct(of, data, how) if of.text is None else _misfit(value, how)
+            return _struct(of, data, how) if of.text is None else _bad_verb(value, how)
         case _:
             return _pointer(value, how)
 
@@ -200,9 +200,9 @@ def _integer(value: Value, how: _Directive) -> str:
         valid = 0 <= number <= _MAX_CODE and not 0xD800 <= number <= 0xDFFF
         return how.padded(chr(number) if valid else "\ufffd")
     if how.verb == "q":
-        _left_out("%q of a number")
+        _unsupported("%q of a number")
     if how.verb not in "vdxX":
-        return _misfit(value, how)
+        return _bad_verb(value, how)
     negative = number < 0
     least = 0
     if how.precision is not None:
@@ -218,9 +218,9 @@ def _integer(value: Value, how: _Directive) -> str:
 
 def _float(value: Value, how: _Directive) -> str:
     if how.verb in "xX":
-        _left_out(f"%{how.verb} of a float")
+        _unsupported(f"%{how.verb} of a float")
     if how.verb not in _FLOAT_VERBS:
-        return _misfit(value, how)
+        return _bad_verb(value, how)
     verb, precision = _FLOAT_VERBS[how.verb]
     if how.precision is not None:
         precision = how.precision
@@ -250,7 +250,7 @@ def _map(of: Type, data: dict[Any, Any] | None, how: _Directive) -> str:
 
 
 def sorted_items(data: dict[Any, Any] | None) -> list[tuple[Any, Any]]:
-    """A map's keys and elements in the order in which Go shows and walks them."""
+    """A map's keys and elements in Go's order."""
     return sorted(
         (data or {}).items(), key=lambda item: as_bytes(item[0]) if isinstance(item[0], str) else item[0]
     )
@@ -265,8 +265,8 @@ def _struct(of: Type, data: Any, how: _Directive) -> str:
 
 
 def _pointer(value: Value, how: _Directive) -> str:
-    """What it points to; Go shows an address inside of lists and structs, another one in every run."""
+    """What it points to; inside lists and structs Go shows an address, which differs in every run."""
     target = value.type.element
     if target is not None and value.data is not None:
         return "&" + _value(Value(target, value.data), how)
-    return how.padded("<nil>") if how.verb == "v" else _misfit(value, how)
+    return how.padded("<nil>") if how.verb == "v" else _bad_verb(value, how)

@@ -33,7 +33,7 @@ _NO_VALUE: Final = Value(STRING, "<no value>")
 
 
 def printable(value: Value | None) -> Value:
-    """What an action prints: pointers are followed, and nothing is said to be nothing."""
+    """What an action prints: pointers are dereferenced, and None is "<no value>"."""
     if value is None:
         return _NO_VALUE
     return indirect(value)[0] or _NO_VALUE
@@ -126,7 +126,7 @@ def _not(value: Value | None) -> bool:
 
 
 def _never(*_: Value | None) -> Value | None:
-    """and, or: they stop at the first argument that decides, so the execution does them."""
+    """and, or: they stop at the first argument that decides, so the execution implements them."""
     raise GoError("cannot be called")
 
 

@@ -1,4 +1,4 @@
-"""Go's time layouts: Monday, January 2, 2006, 15:04:05 and zone -0700, written as the text should look."""
+"""Go's time layouts: the reference time Monday, January 2, 2006, 15:04:05 -0700 in the desired format."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MONTHS: Final = (
 )  # fmt: skip
 DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
-# what may stand in a layout, the first that fits counts
+# the elements of a layout; the first match counts
 _PIECE: Final = re.compile(
     r"January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST"
     r"|0[1-6]|002|15|1|2006|(?<=_)2006|__2|_2(?!006)|2|3|4|5|PM|pm"
@@ -29,7 +29,7 @@ def _hour12(moment: Moment) -> int:
     return moment.hour % 12 or 12
 
 
-# piece of a layout: what it becomes
+# piece of a layout: its text
 _PIECES: Final[dict[str, Callable[[Moment], str]]] = {
     "January": lambda moment: MONTHS[moment.month - 1],
     "Jan": lambda moment: MONTHS[moment.month - 1][:3],
@@ -59,7 +59,7 @@ _PIECES: Final[dict[str, Callable[[Moment], str]]] = {
 
 @lru_cache(maxsize=256)
 def _split(layout: str) -> tuple[tuple[str, bool], ...]:
-    """The layout's parts, and whether each is a piece or stands for itself."""
+    """The layout's parts, and whether each is a piece or literal text."""
     parts: list[tuple[str, bool]] = []
     at = 0
     for found in _PIECE.finditer(layout):
@@ -94,7 +94,7 @@ def _fraction(nanosecond: int, piece: str) -> str:
 def _offset(offset: int, piece: str) -> str:
     if piece[0] == "Z" and offset == 0:
         return "Z"
-    # Go looks at whole minutes for the sign
+    # Go takes the sign from the whole minutes
     sign = "-" if offset <= -60 else "+"
     size = abs(offset) if sign == "-" else offset
     colon = ":" if ":" in piece else ""

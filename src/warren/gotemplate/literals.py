@@ -1,4 +1,4 @@
-"""Go's literals: numbers, characters and strings, out of source text and back into it."""
+"""Go's literals: parsing and quoting of numbers, characters and strings."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _INTEGER: Final = re.compile(
 
 
 class LiteralError(ValueError):
-    """Not a literal of Go."""
+    """Not a valid Go literal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """Everything that one number may stand for; None: not that."""
+    """The possible values of a number literal; None: not of that type."""
 
     text: str
     integer: int | None = None
@@ -30,7 +30,7 @@ class Number:
 
 
 def number(text: str) -> Number:
-    """A number as it stands in a template; characters are numbers too."""
+    """A number literal of a template; characters are numbers too."""
     if text.startswith("'"):
         code = character(text)
         return Number(text, code, code, float(code))
@@ -87,7 +87,7 @@ def character(text: str) -> int:
 
 
 def unquote(text: str) -> str:
-    """The string that "a literal" or `a raw one` stands for."""
+    """The value of a "quoted" or `raw` string literal."""
     body = text[1:-1]
     if text[0] == "`":
         return body.replace("\r", "")
@@ -102,7 +102,7 @@ def unquote(text: str) -> str:
 
 
 def _unescaped(body: str, at: int, quote: str) -> tuple[int | bytes, int]:
-    """The next character as its code, or as a byte of its own, and where the one after it begins."""
+    """The next character as its code, or as a single byte, and the position after it."""
     if body[at] != "\\":
         return ord(body[at]), at + 1
     letter = body[at + 1 : at + 2]

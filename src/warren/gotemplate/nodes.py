@@ -107,7 +107,7 @@ class Pipeline:
     line: int
     # the variables it sets
     variables: tuple[str, ...]
-    # whether they were there before
+    # whether they were declared before
     assigns: bool
     commands: tuple[Command, ...]
 
@@ -181,12 +181,12 @@ Node = Text | Action | If | With | Range | Call | Break | Continue
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something that is wrong with a template, in words."""
+    """An error in a template."""
 
     line: int
     what: str
     remedy: str
-    # a warning does not stop the template from being used
+    # false: a warning, the template can be used
     severe: bool = True
 
 

@@ -1,4 +1,4 @@
-"""Tokens into a tree."""
+"""The parser: from tokens to a tree."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from warren.gotemplate.literals import LiteralError, number, unquote
 from warren.gotemplate.tokens import Mark, Token, tokens
 from warren.spelling import did_you_mean
 
-# operands and branches inside each other: more is a mistake, and would exhaust Python's stack
+# maximum nesting of operands and branches: more is a mistake, and would exhaust Python's stack
 _MAX_DEPTH: Final = 100
 _OPERANDS: Final = frozenset(
     {Mark.BOOL, Mark.DOT, Mark.FIELD, Mark.NAME, Mark.NUMBER, Mark.OPEN, Mark.STRING, Mark.VARIABLE}
@@ -26,7 +26,7 @@ class _Stop(Exception):  # noqa: N818 - ends the parsing, the fault is in the tr
 
 
 def parse(name: str, text: str, functions: Collection[str]) -> nodes.Tree:
-    """The tree with everything that is wrong; a syntax error ends it, unknown names do not."""
+    """The tree with its faults; a syntax error ends the parsing, unknown names do not."""
     tree = nodes.Tree(name)
     parser = _Parser(tree, text, functions)
     with contextlib.suppress(_Stop):
@@ -51,14 +51,12 @@ class _Parser:
             token = self._next()
             if token.mark is Mark.LEFT:
                 self._action_line = token.line
-                if self._peek_solid().text == "define" and self._peek_solid().mark is Mark.KEYWORD:
+                if self._peek_non_space().text == "define" and self._peek_non_space().mark is Mark.KEYWORD:
                     self._definition()
                     continue
             found = self._node(token)
             if isinstance(found, str):
-                self._stop(
-                    self._action_line, f"unexpected {{{{{found}}}}}", "there is nothing that it could end"
-                )
+                self._stop(self._action_line, f"unexpected {{{{{found}}}}}", "there is no open block")
             else:
                 body.append(found)
         self._add(self._tree.name, tuple(body), 1)
@@ -82,20 +80,20 @@ class _Parser:
         self._back(token)
         return token
 
-    def _solid(self) -> Token:
-        """The next one that is not space."""
+    def _next_non_space(self) -> Token:
+        """The next token that is not space."""
         token = self._next()
         while token.mark is Mark.SPACE:
             token = self._next()
         return token
 
-    def _peek_solid(self) -> Token:
-        token = self._solid()
+    def _peek_non_space(self) -> Token:
+        token = self._next_non_space()
         self._back(token)
         return token
 
     def _expect(self, mark: Mark, context: str) -> Token:
-        token = self._solid()
+        token = self._next_non_space()
         if token.mark is not mark:
             self._unexpected(token, context)
         return token
@@ -122,7 +120,7 @@ class _Parser:
         if token.mark is not Mark.LEFT:
             self._unexpected(token, "input")
         self._action_line = token.line
-        first = self._solid()
+        first = self._next_non_space()
         if first.mark is Mark.KEYWORD and first.text != "nil":
             return self._control(first)
         self._back(first)
@@ -140,7 +138,7 @@ class _Parser:
                 self._expect(Mark.RIGHT, "end")
                 return "end"
             case "else":
-                if self._peek_solid().text not in {"if", "with"}:
+                if self._peek_non_space().text not in {"if", "with"}:
                     self._expect(Mark.RIGHT, "else")
                 return "else"
             case "break" | "continue":
@@ -153,7 +151,7 @@ class _Parser:
         self._unexpected(word, "command")
 
     def _list(self, context: str, line: int) -> tuple[tuple[nodes.Node, ...], str]:
-        """Up to the keyword that ends it."""
+        """The nodes up to the keyword that ends them."""
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             self._stop(line, "too many actions inside each other", "make it simpler")
@@ -180,9 +178,9 @@ class _Parser:
         self._ranges -= word == "range"
         otherwise: tuple[nodes.Node, ...] = ()
         if end == "else":
-            following = self._peek_solid()
+            following = self._peek_non_space()
             if following.mark is Mark.KEYWORD and following.text == word and word in {"if", "with"}:
-                self._solid()
+                self._next_non_space()
                 self._depth += 1
                 if self._depth > _MAX_DEPTH:
                     self._stop(line, "too many actions inside each other", "make it simpler")
@@ -205,7 +203,7 @@ class _Parser:
 
     def _call(self, line: int) -> nodes.Node:
         name = self._template_name("template clause")
-        token = self._solid()
+        token = self._next_non_space()
         if token.mark is Mark.RIGHT:
             return nodes.Call(line, name, None)
         self._back(token)
@@ -218,13 +216,13 @@ class _Parser:
         return nodes.Call(line, name, pipeline)
 
     def _definition(self) -> None:
-        line = self._solid().line
+        line = self._next_non_space().line
         name = self._template_name("define clause")
         self._expect(Mark.RIGHT, "define clause")
         self._inner(name, "define", line)
 
     def _inner(self, name: str, word: str, line: int) -> None:
-        """A template of its own: it sees no variables and no range of the one around it."""
+        """A nested template: it has no access to the variables and ranges of the enclosing one."""
         outer = self._variables, self._ranges
         self._variables, self._ranges = ["$"], 0
         body, end = self._list(word, line)
@@ -245,11 +243,11 @@ class _Parser:
     # pipelines
 
     def _pipeline(self, context: str, end: Mark) -> nodes.Pipeline:
-        line = self._peek_solid().line
+        line = self._peek_non_space().line
         variables, assigns = self._declarations(context)
         commands: list[nodes.Command] = []
         while True:
-            token = self._solid()
+            token = self._next_non_space()
             if token.mark is end:
                 break
             if token.mark not in _OPERANDS and not (token.mark is Mark.KEYWORD and token.text == "nil"):
@@ -267,21 +265,21 @@ class _Parser:
         """The variables before := or =, and whether it was the latter."""
         found: list[str] = []
         while True:
-            token = self._solid()
+            token = self._next_non_space()
             if token.mark is not Mark.VARIABLE:
                 self._back(token)
                 return found, False
             after = self._next()
-            sign = self._solid() if after.mark is Mark.SPACE else after
+            sign = self._next_non_space() if after.mark is Mark.SPACE else after
             if sign.mark in {Mark.DECLARE, Mark.ASSIGN}:
                 found.append(token.text)
-                self._introduce(found, token, assigns=sign.mark is Mark.ASSIGN)
+                self._declare(found, token, assigns=sign.mark is Mark.ASSIGN)
                 return found, sign.mark is Mark.ASSIGN
             if sign.mark is Mark.CHARACTER and sign.text == ",":
                 found.append(token.text)
                 if context != "range" or len(found) > 1:
                     self._stop(token.line, f"too many declarations in {context}")
-                following = self._peek_solid()
+                following = self._peek_non_space()
                 if following.mark not in {Mark.VARIABLE, Mark.RIGHT, Mark.CLOSE}:
                     self._stop(following.line, "range can only initialize variables")
                 continue
@@ -291,7 +289,7 @@ class _Parser:
             self._back(token)
             return found, False
 
-    def _introduce(self, names: list[str], token: Token, *, assigns: bool) -> None:
+    def _declare(self, names: list[str], token: Token, *, assigns: bool) -> None:
         for name in names:
             if assigns and name not in self._variables:
                 remedy = did_you_mean(name, self._variables, f"declare it first, with {name} := …")
@@ -299,7 +297,7 @@ class _Parser:
             self._variables.append(name)
 
     def _command(self) -> nodes.Command:
-        line = self._peek_solid().line
+        line = self._peek_non_space().line
         operands: list[nodes.Operand] = []
         while True:
             operand = self._operand()
@@ -334,7 +332,7 @@ class _Parser:
         self._stop(line, f'unexpected . after term "{term}"')
 
     def _term(self) -> nodes.Operand | None:  # noqa: C901, PLR0911 - one kind of operand each
-        token = self._solid()
+        token = self._next_non_space()
         line, text = token.line, token.text
         match token.mark:
             case Mark.NAME:
@@ -348,7 +346,7 @@ class _Parser:
                 if text not in self._variables:
                     remedy = did_you_mean(text, self._variables, f"declare it first, with {text} := …")
                     self._fault(line, f'undefined variable "{text}"', remedy)
-                    self._variables.append(text)  # said once
+                    self._variables.append(text)  # report it once only
                 return nodes.Variable(line, text, ())
             case Mark.FIELD:
                 return nodes.FieldPath(line, (text[1:],))

@@ -1,4 +1,4 @@
-"""Go's time.Time and its relatives, with the methods that a template may call."""
+"""Go's time.Time and related types, with the methods that a template may call."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NANO_LAYOUT: Final = "2006-01-02T15:04:05.999999999Z07:00"
 
 @dataclass(frozen=True)
 class Moment:
-    """A moment in UTC or in the zone of this machine."""
+    """A moment in UTC or in the local time zone."""
 
     # since 1970
     seconds: int
@@ -47,7 +47,7 @@ class Moment:
             return 0, "UTC"
         try:
             there = time.localtime(self.seconds)
-        except (OverflowError, OSError, ValueError):  # further away than the C library can tell
+        except (OverflowError, OSError, ValueError):  # outside the range of the C library
             return 0, "UTC"
         return there.tm_gmtoff, there.tm_zone
 
@@ -108,12 +108,12 @@ class Moment:
         return format_time(self, "2006-01-02 15:04:05.999999999 -0700 MST")
 
 
-# what a time that was never set is
+# Go's zero value of a time
 ZERO: Final = Moment(-_YEAR_ONE)
 
 
 def from_milliseconds(milliseconds: int) -> Moment:
-    """As Go's time.Unix: in the zone of this machine."""
+    """As Go's time.Unix: in the local time zone."""
     seconds, rest = divmod(milliseconds, 1000)
     return Moment(seconds, rest * 1_000_000, local=True)
 
@@ -127,13 +127,13 @@ def _add_date(moment: Moment, years: int, months: int, days: int) -> Moment:
     month0 = moment.month - 1 + months
     year = moment.year + years + month0 // 12
     if abs(year) > 200_000 or abs(days) > 100_000_000:
-        raise GoError("the date is out of reach")
+        raise GoError("the date is out of range")
     cycles, inside = divmod(year - 1, 400)
     first = date(inside + 1, month0 % 12 + 1, 1).toordinal() + cycles * _CYCLE_DAYS
     today = (moment.seconds + moment.offset) // 86400 + date(1970, 1, 1).toordinal()
     shift = (first + moment.day - 1 + days - today) * 86400
     moved = replace(moment, seconds=moment.seconds + shift)
-    # the same clock time, also when the zone's offset is another one then
+    # the same clock time, also when the zone's offset differs then
     return replace(moved, seconds=moved.seconds + moment.offset - moved.offset)
 
 
@@ -147,7 +147,7 @@ WEEKDAY: Final = Type(Kind.INT, "time.Weekday", text=lambda day: DAYS[day])
 give(WEEKDAY, _plain("String", STRING, lambda day: DAYS[day]))
 # in nanoseconds; a template writes it as a number
 DURATION: Final = Type(Kind.INT, "time.Duration")
-# its data is a Moment; what is inside of it is Go's own business
+# its data is a Moment; Go's fields are not exported
 TIME: Final = struct_of(
     "time.Time", text=str, json=lambda moment: json_string(format_time(moment, _NANO_LAYOUT))
 )

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 
 class Mark(Enum):
-    """What a token is."""
+    """The type of a token."""
 
     TEXT = auto()
     LEFT = auto()
@@ -29,7 +29,7 @@ class Mark(Enum):
     BOOL = auto()
     NUMBER = auto()
     STRING = auto()
-    FAULT = auto()  # what is wrong is its text; nothing follows
+    FAULT = auto()  # its text is the error message; nothing follows
     END = auto()
 
 
@@ -68,7 +68,7 @@ _RUN_OF_SPACE: Final = re.compile(r"[ \t\r\n]+")
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """All of them; the last one is END or FAULT."""
+    """All tokens; the last one is END or FAULT."""
     return _Scanner(text).run()
 
 
@@ -82,7 +82,7 @@ class _Scanner:
         self._at = 0
         self._line = 1
         self._depth = 0
-        # text after an action that ends with a trim marker begins without its spaces
+        # the action before ended with a trim marker: leading spaces of the text are removed
         self._trim = False
 
     def run(self) -> Iterator[Token]:
@@ -117,7 +117,7 @@ class _Scanner:
         return self._text.startswith("-", at) and self._text[at + 1 : at + 2] in set(_SPACES)
 
     def _right(self, at: int) -> int:
-        """How long the end of the action here is: 4 with a trim marker, 2 without, 0 when there is none."""
+        """The length of the action's end at this position: 4 with a trim marker, 2 without, 0 when there is none."""
         if self._text.startswith("-}}", at + 1) and self._text[at] in _SPACES:
             return 4
         return 2 if self._text.startswith("}}", at) else 0

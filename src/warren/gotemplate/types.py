@@ -1,4 +1,4 @@
-"""Go's types and values, as a template meets them."""
+"""Go's types and values in templates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 
 class Kind(Enum):
-    """What a type is made of."""
+    """The kind of a type."""
 
     BOOL = auto()
     INT = auto()
@@ -20,12 +20,12 @@ class Kind(Enum):
     MAP = auto()
     POINTER = auto()
     STRUCT = auto()
-    # a parameter that takes anything
+    # a parameter of any type
     ANY = auto()
 
 
 class GoError(Exception):
-    """A function or method of a template failed; the execution adds the place."""
+    """A function or method of a template failed; the execution adds the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Field:
     name: str
     type: Type
     get: Callable[[Any], Any]
-    # its name in JSON; "": not there
+    # its name in JSON; "": the field's own name, "-": not in JSON
     json: str = ""
 
 
@@ -45,11 +45,11 @@ class Function:
 
     name: str
     parameters: tuple[Type, ...]
-    # takes and gives plain data when its parameters have types; Values (None: nil) for those of type ANY
+    # takes and returns plain data for typed parameters; Values (None: nil) for those of type ANY
     call: Callable[..., Any]
-    # ANY: `call` gives a Value
+    # ANY: `call` returns a Value
     result: Type
-    # the last parameter may be given any number of times
+    # the last parameter may be repeated
     variadic: bool = False
 
 
@@ -66,9 +66,9 @@ class Type:
     # of structs, in order
     fields: Mapping[str, Field] = field(default_factory=dict)
     methods: dict[str, Function] = field(default_factory=dict)
-    # what String() gives; None: it has no such method
+    # implements String(); None: it has no such method
     text: Callable[[Any], str] | None = None
-    # how it marshals itself to JSON
+    # its own JSON marshaller
     json: Callable[[Any], str] | None = None
 
     def __str__(self) -> str:
@@ -115,7 +115,7 @@ def pointer_to(element: Type) -> Type:
 
 
 def struct_of(name: str, *fields: Field, **more: Any) -> Type:
-    """A struct; without a name it is called by what is in it."""
+    """A struct; without a name it is named after its fields."""
     inside = "; ".join(f"{one.name} {one.type.name}" for one in fields)
     return Type(
         Kind.STRUCT,
@@ -126,13 +126,13 @@ def struct_of(name: str, *fields: Field, **more: Any) -> Type:
 
 
 def give(of: Type, *methods: Function) -> None:
-    """Its methods, once the type is there for them to speak of."""
+    """Add methods, which may refer to the type itself."""
     of.methods.update({method.name: method for method in methods})
 
 
 STRINGS: Final = slice_of(STRING)
 
-# shape of an empty value of each kind
+# the zero value of each kind
 _ZEROS: Final[Mapping[Kind, Any]] = {
     Kind.BOOL: False,
     Kind.INT: 0,
@@ -143,7 +143,7 @@ _ZEROS: Final[Mapping[Kind, Any]] = {
 
 
 def zero(of: Type) -> Value | None:
-    """The zero value; None for the nil that has no type."""
+    """The zero value; None for the untyped nil."""
     return None if of.kind is Kind.ANY else Value(of, _ZEROS.get(of.kind))
 
 
@@ -151,7 +151,7 @@ def as_bytes(text: str) -> bytes:
     """The bytes of a Go string."""
     try:
         return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half a character from outside: Go could not have held it
+    except UnicodeEncodeError:  # an unpaired surrogate from the input, impossible in Go
         return text.encode("utf-8", "replace")
 
 
@@ -195,7 +195,7 @@ def length(value: Value) -> int | None:
 
 
 def wrapped(number: int, of: Type) -> int:
-    """An integer that overflows begins again at the other end."""
+    """The integer with Go's overflow (wraps around)."""
     number &= (1 << of.bits) - 1
     if of.kind is Kind.INT and number >> (of.bits - 1):
         number -= 1 << of.bits
@@ -210,6 +210,6 @@ def method_of(of: Type, name: str) -> Function | None:
 
 
 def members(of: Type) -> list[str]:
-    """The names that may follow a value and a point."""
+    """The names that may follow a value and a dot."""
     target = of.element if of.kind is Kind.POINTER and of.element is not None else of
     return [*target.fields, *target.methods]

@@ -67,7 +67,7 @@ CASES = [
     ),
     Case("argument count", "{{add 1}}", [(1, "wrong number of args for add: want 2 got 1", "")]),
     Case(
-        "argument type", "{{add .Result.TotalLag 1}}", [(1, "expected int; got uint64", "converts nothing")]
+        "argument type", "{{add .Result.TotalLag 1}}", [(1, "expected int; got uint64", "does not convert")]
     ),
     Case("literal type", '{{add 1 "2"}}', [(1, 'expected integer; found "2"', "")]),
     Case(
