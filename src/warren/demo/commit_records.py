@@ -136,7 +136,7 @@ class Workload:
         self._gap = rng.integers(0, 50, shape.windows)
 
     def batches(self, first: int, head: int, times_ms: Integers) -> list[Batch]:
-        """The commits from number `first` on, one for each time; no offset is beyond the head."""
+        """The commits from number `first` on, one for each time; no offset is above the head."""
         numbers = np.arange(first, first + len(times_ms))
         homes = self._homes[numbers % self.shape.windows // self.shape.partitions]
         # by partition: a producer takes a batch for one partition at half the cost

@@ -77,7 +77,7 @@ def listener_settings(
 
 
 def properties(settings: Mapping[str, str]) -> str:
-    """A Java properties file: ASCII, with backslashes and everything beyond ASCII escaped."""
+    """A Java properties file: ASCII, with backslashes and non-ASCII characters escaped."""
     return "".join(f"{key}={_escaped(value)}\n" for key, value in settings.items())
 
 
@@ -88,7 +88,7 @@ def _escaped(value: str) -> str:
 
 
 def log4j(log: Path) -> str:
-    """Everything goes to a log of bounded size; the server's start and all errors also to standard output."""
+    """Log everything to a file of bounded size; the server's start and all errors also to standard output."""
     return properties(
         {
             "appender.file.type": "RollingFile",

@@ -222,10 +222,10 @@ def _at(capture: dict[str, Any], defaults: Defaults) -> Defaults:
 def _not_a_case(document: dict[str, Any]) -> str:
     """The error message for an object that has neither form."""
     if document.get("error") is True:
-        return f"the answer is an error: {document.get('message', 'no message')}"
+        return f"the response is an error: {document.get('message', 'no message')}"
     if isinstance(document.get("status"), dict):
-        return "an answer of /status or /lag has no windows: ask for /v3/kafka/CLUSTER/consumer/GROUP itself"
-    return "neither a recorded window (`id`, `window`) nor an answer of /v3/kafka/CLUSTER/consumer/GROUP"
+        return "a response of /status or /lag has no windows: request /v3/kafka/CLUSTER/consumer/GROUP itself"
+    return "neither a recorded window (`id`, `window`) nor a response of /v3/kafka/CLUSTER/consumer/GROUP"
 
 
 def _kind(value: Any) -> str:

@@ -144,7 +144,7 @@ def _the_commits_stopped(facts: Facts) -> Mask:
 
 
 def _was_at_the_head_a_moment_ago(facts: Facts) -> Mask:
-    """Some stored head sample is not beyond the last commit."""
+    """Some stored head sample is not above the last commit."""
     known = np.not_equal(facts.lowest_sample, UNKNOWN)
     return known & np.less_equal(facts.lowest_sample, facts.digest.last_offset)
 

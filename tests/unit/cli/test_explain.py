@@ -148,7 +148,7 @@ BAD = [
     Bad(
         "not the answer it should be",
         '{"error": true, "message": "gone"}',
-        ["line 1: the answer is an error: gone"],
+        ["line 1: the response is an error: gone"],
         0,
     ),
 ]
