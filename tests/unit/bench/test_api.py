@@ -79,5 +79,5 @@ def test_a_scrape_takes_the_whole_answer(address: tuple[str, int]) -> None:
 
 
 def test_a_scrape_in_another_form_than_asked_for_is_an_error(address: tuple[str, int]) -> None:
-    with pytest.raises(BenchError, match="identity when asked for gzip"):
+    with pytest.raises(BenchError, match="identity instead of gzip"):
         scraped(*address, "gzip")
