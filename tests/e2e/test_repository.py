@@ -13,7 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from warren.cli.main import COMMANDS
+from warren.cli.main import COMMANDS, loaded
 
 ROOT = Path(__file__).parents[2]
 
@@ -101,6 +101,20 @@ def test_the_targets_commands_and_pages_that_a_text_names_exist(text: str) -> No
     assert set(re.findall(r"(?:^ {4}|`|bin/|\| )warren ([a-z][\w-]*)", code, re.MULTILINE)) <= commands
     for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", content):
         assert (ROOT / text).parent.joinpath(link).exists(), f"{text} links to {link}"
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_options_that_a_text_gives_to_a_command_exist(text: str) -> None:
+    content = (ROOT / text).read_text().replace("\\\n", " ")
+    for name, rest in re.findall(r"^ {4}.*?\bwarren ([a-z][\w-]*)\b([^#|\n]*)", content, re.MULTILINE):
+        command = loaded(name)
+        known = {
+            option
+            for each in (command, *getattr(command, "commands", {}).values())
+            for parameter in each.params
+            for option in (*parameter.opts, *parameter.secondary_opts, "--help")
+        }
+        assert set(re.findall(r"(?<!\S)\[?(--[a-z][\w-]*)", rest)) <= known, f"{text}: warren {name}{rest}"
 
 
 def test_every_page_is_in_the_index() -> None:

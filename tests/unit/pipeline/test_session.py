@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any, cast
+
 import pytest
+from pyspark.sql import SparkSession
 
 from warren.config.sections import Spark
-from warren.pipeline.session import configuration, state_tasks
+from warren.pipeline.session import configuration, start_worker, state_tasks
 
 POOL = "spark.python.factory.idleWorkerMaxPoolSize"
 
@@ -35,3 +39,30 @@ def test_a_spark_cluster_keeps_its_own_pool_size() -> None:
 
 def test_spark_conf_overrides_the_pool_size() -> None:
     assert configuration(Spark(master="local[2]", conf={POOL: "7"}), 1)[POOL] == "7"
+
+
+class SessionWithoutWorkers:
+    """Stands for a session whose Spark cannot start a worker; notes which thread asked."""
+
+    def __init__(self) -> None:
+        self.asked_by: list[str] = []
+        self.asked = threading.Event()
+
+    @property
+    def sparkContext(self) -> Any:
+        self.asked_by.append(threading.current_thread().name)
+        self.asked.set()
+        raise RuntimeError("Java is gone")
+
+
+def test_a_first_worker_that_cannot_start_does_not_stop_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    escaped: list[threading.ExceptHookArgs] = []
+    monkeypatch.setattr(threading, "excepthook", escaped.append)
+    session = SessionWithoutWorkers()
+    start_worker(cast("SparkSession", session))
+    assert session.asked.wait(10)
+    for thread in threading.enumerate():
+        if thread.name == "first-worker":
+            thread.join(10)
+    assert session.asked_by == ["first-worker"]
+    assert escaped == []
