@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ import httpx
 import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
+from rich.console import Console
 from tests.unit.httpserver.asgi import ask
 from tests.unit.httpserver.captures import usual_snapshot
 from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel, MemoryProgress, MemorySnapshot
@@ -158,6 +160,23 @@ def test_of_many_partitions_in_trouble_ten_say_why(
     output = run("local", "wide").output
     assert output.count("is silent.") == 10
     assert "… and why 15 more are not OK: --json" in output
+
+
+@pytest.mark.parametrize("height", [24, 30, 50])
+def test_the_reasons_and_the_partitions_fit_on_the_screen_that_is_watched(
+    answers: MemoryAnswers, height: int
+) -> None:
+    one = next(p for p in usual_snapshot().statuses["stuck"].partitions if p.status is not Status.OK)
+    many = tuple(msgspec.structs.replace(one, partition=number) for number in range(60))
+    answers.snapshots["local"] = snapshot(GroupStatus("local", "wide", Status.ERR, 1.0, many, 60, one, 0))
+    transport = httpx.MockTransport(responding(app_of(answers)))
+    client = status_source.JsonClient("http://warren.example.com", transport=transport)
+    states = status_source.source(client).states("local", "wide")
+    screen = Console(file=io.StringIO(), force_terminal=True, width=80, height=height, record=True)
+    screen.print(command._picture(states, command._room(screen, states, 100), 0))
+    output = screen.export_text()
+    assert "is silent." in output
+    assert len(output.splitlines()) <= height
 
 
 def test_both_servers_are_shown_alike(answers: MemoryAnswers, serve: Callable[[Respond], None]) -> None:
