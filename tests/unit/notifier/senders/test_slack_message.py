@@ -129,6 +129,11 @@ def test_each_partition_says_why() -> None:
     assert f"• orders/3 *STALL* lag 365\n_{because}_" in shown(message(partitions=(one,)))
 
 
+def test_a_reason_is_no_markup() -> None:
+    one = msgspec.structs.replace(partition("orders", 3), rule="stalled", because="5 < 6 & <!channel>")
+    assert "_5 &lt; 6 &amp; &lt;!channel&gt;_" in shown(message(partitions=(one,)))
+
+
 def test_long_reasons_and_names_of_markup_keep_to_slack_s_limits() -> None:
     long = tuple(
         msgspec.structs.replace(partition("&" * 249, number), rule="stalled", because="1, " * 3_000)

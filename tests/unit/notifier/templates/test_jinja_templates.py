@@ -15,6 +15,7 @@ from warren.config.modules import HttpNotifier
 from warren.config.settings import Settings
 from warren.notifier.message import Message
 from warren.notifier.templates import TemplateError, examine, load_template, sample
+from warren.notifier.templates.jinja import faults
 from warren.snapshot.model import BurrowPartition
 
 
@@ -168,6 +169,12 @@ def test_a_partition_says_which_rule_decided_and_why(tmp_path: Path) -> None:
     assert _render(tmp_path, text, message).splitlines()[0] == (
         "stalled: All 10 commits have offset 1250000, and the lag is 4812: the consumer commits but does not move."
     )
+
+
+def test_the_check_of_templates_knows_rule_and_reason() -> None:
+    loop = "{% for p in result.partitions %}{{ p.rule }} {{ p.because }}{% endfor %}"
+    assert faults(loop + "{{ result.maxlag.rule }} {{ result.maxlag.because }}", ()) == []
+    assert faults("{{ result.maxlag.becuase }}", ()) != []
 
 
 def test_go_templates_ask_for_the_reason_and_print_burrow_s_fields_only(tmp_path: Path) -> None:
