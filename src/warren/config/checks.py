@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from warren.config.kinds import ReadsFile, Section
+from warren.config.modules import ParquetSink
 from warren.config.sections import ClientProfile, HttpServer, KafkaConsumer, Tls
 from warren.config.settings import SINGLE, located
 from warren.config.tree import ModuleId, Tree, dotted, fields, likely_model, reference
@@ -84,6 +85,7 @@ def check_sections(tree: Tree, modules: Modules) -> None:
     _consumers(tree, modules)
     _listeners(tree, modules)
     _logins(tree, modules)
+    _sinks(tree, modules)
 
 
 def _clusters(tree: Tree) -> None:
@@ -140,3 +142,15 @@ def _logins(tree: Tree, modules: Modules) -> None:
         if isinstance(module, ClientProfile) and module.iam and find_spec(_AWS_SIGNER) is None:
             what = "logins at AWS MSK need AWS's signer, which is not installed"
             tree.add("error", (*module_id, "iam"), what, "pip install 'warren[aws]'")
+
+
+def _sinks(tree: Tree, modules: Modules) -> None:
+    taken: dict[str, str] = {}
+    for place, module in modules.items():
+        if not isinstance(module, ParquetSink):
+            continue
+        path = module.path.rstrip("/")
+        if path in taken:
+            what = f'[{dotted(("sink", taken[path]))}] writes to "{path}" too'
+            tree.add("error", (*place, "path"), what, "give each sink a path of its own")
+        taken.setdefault(path, place[1])

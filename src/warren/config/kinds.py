@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, Secret
 from pydantic_core import PydanticCustomError
 
 from warren import secrecy
+from warren.config import globs
 from warren.config.patterns import Pattern, PatternError, compiled
 
 _HOST: Final = re.compile(
@@ -146,6 +147,16 @@ def _pattern(value: object) -> object:
         raise wrong(f'"{value}" is not a regular expression: {error}', error.remedy) from None
 
 
+def _globs(value: object) -> object:
+    found = split_list(value)
+    if not isinstance(found, list | tuple) or not all(isinstance(each, str | globs.Glob) for each in found):
+        raise wrong(f"{shown(value)} is not a list of patterns", 'write a list, for example ["team-*"]')
+    try:
+        return tuple(globs.compiled(each) if isinstance(each, str) else each for each in found)
+    except PatternError as error:
+        raise wrong(f"{shown(value)} has a pattern that cannot be used: {error}", error.remedy) from None
+
+
 def _no_bool(kind: str) -> BeforeValidator:
     def check(value: object) -> object:
         # Python accepts true as 1
@@ -212,6 +223,9 @@ Url = Annotated[str, BeforeValidator(_url)]
 BareUrl = Annotated[Url, BeforeValidator(_no_login)]
 BareUrls = Annotated[tuple[BareUrl, ...], BeforeValidator(split_list)]
 Regex = Annotated[Pattern | None, BeforeValidator(_pattern), PlainSerializer(lambda p: p.source if p else "")]
+Globs = Annotated[
+    tuple[globs.Glob, ...], BeforeValidator(_globs), PlainSerializer(lambda found: [p.source for p in found])
+]
 Secret = SecretStr
 NoSecret: Final = SecretStr("")
 Upper = BeforeValidator(_upper)

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from warren.config.kinds import (
     BareUrl,
     BareUrls,
+    Globs,
     InputFile,
     KafkaServers,
     Lower,
@@ -18,7 +19,6 @@ from warren.config.kinds import (
     RefersTo,
     Regex,
     Secret,
-    Section,
     Share,
     TemplateFile,
     Upper,
@@ -172,19 +172,55 @@ class NullNotifier(Notifier):
     class_name: Literal["null"] = Field(default="null", description="nothing, for tests")
 
 
-class Sink(Section):
+class Sink(GroupLists):
     """Common to all sinks."""
 
-    interval: Positive = Field(default=10, description="seconds between writes")
+    interval: Positive = Field(default=10, description="seconds between samples")
+    level: Annotated[Literal["group", "topic", "partition"], Lower] = Field(
+        default="partition",
+        description="what is written: groups; also heads and tails of topics; also every partition of a group",
+    )
+    cluster_allowlist: Regex = Field(
+        default=None, description="regular expression: only clusters that match; empty: all"
+    )
+    cluster_denylist: Regex = Field(
+        default=None, description="regular expression: no cluster that matches; empty: none"
+    )
+    topic_allowlist: Regex = Field(
+        default=None, description="regular expression: only topics that match; empty: all"
+    )
+    topic_denylist: Regex = Field(
+        default=None, description="regular expression: no topic that matches; empty: none"
+    )
+    clusters_include: Globs = Field(
+        default=(), description="Telegraf's `clusters_include`, spelled as there or with a dash; empty: all"
+    )
+    clusters_exclude: Globs = Field(default=(), description="Telegraf's `clusters_exclude`")
+    groups_include: Globs = Field(default=(), description="Telegraf's `groups_include`; empty: all")
+    groups_exclude: Globs = Field(default=(), description="Telegraf's `groups_exclude`")
+    topics_include: Globs = Field(default=(), description="Telegraf's `topics_include`; empty: all")
+    topics_exclude: Globs = Field(default=(), description="Telegraf's `topics_exclude`")
+    tags: dict[str, str] = Field(
+        default_factory=dict, description="names and values that are added to everything that is written"
+    )
 
 
 class ParquetSink(Sink):
-    """[sink.N] with class-name "parquet"."""
+    """[sink.N] with class-name "parquet": the history, see [history.md](history.md)."""
 
     class_name: Literal["parquet"] = Field(
         default="parquet", description="files in a directory, or any path Spark can write"
     )
-    path: str = Field(min_length=1, description="directory", examples=["history"])
+    path: str = Field(
+        min_length=1, description="directory, or any path that Spark can write", examples=["history"]
+    )
+    compression: Annotated[Literal["zstd", "snappy", "gzip", "lz4", "none"], Lower] = Field(
+        default="zstd", description="how files are compressed"
+    )
+    compact_after: Positive = Field(
+        default=120, description="files of a day, table and cluster that are made into one"
+    )
+    retention_days: Natural = Field(default=90, description="days that are kept; 0: for ever")
 
 
 class ElasticsearchSink(Sink):

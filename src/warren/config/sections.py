@@ -397,3 +397,14 @@ class Spark(Section):
     conf: dict[str, str] = Field(
         default_factory=dict, description="any setting of Spark, names keep their case"
     )
+
+
+class Outbox(Section):
+    """[outbox]: samples on their way to the sinks, kept in the checkpoint directory until every sink has them."""
+
+    max_age: Positive = Field(
+        default=86400, description="seconds after which a sample goes though a sink does not have it yet"
+    )
+    max_bytes: Positive = Field(
+        default=1_073_741_824, description="bytes of samples; beyond that the oldest go"
+    )

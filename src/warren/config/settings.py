@@ -28,6 +28,7 @@ from warren.config.sections import (
     KafkaConsumer,
     KafkaZkConsumer,
     Logging,
+    Outbox,
     Sasl,
     Spark,
     Storage,
@@ -42,7 +43,7 @@ AnySink = ParquetSink | ElasticsearchSink | InfluxdbSink | KafkaSink
 
 # section: its type; there is one of each, without a name
 PLAIN: Final[Mapping[str, type[Section]]] = MappingProxyType(
-    {"general": General, "logging": Logging, "zookeeper": ZooKeeper, "spark": Spark}
+    {"general": General, "logging": Logging, "zookeeper": ZooKeeper, "spark": Spark, "outbox": Outbox}
 )
 # section: its types by class-name ("" where there are no classes); each module has a name: [cluster.local]
 NAMED: Final[Mapping[str, Mapping[str, type[Section]]]] = MappingProxyType(
@@ -95,6 +96,7 @@ class Settings(Section):
     notifier: Mapping[str, AnyNotifier] = Field(default_factory=dict)
     sink: Mapping[str, AnySink] = Field(default_factory=dict)
     spark: Spark = Field(default_factory=Spark)
+    outbox: Outbox = Field(default_factory=Outbox)
 
     _source: Path | None = PrivateAttr(default=None)
     _warnings: tuple[str, ...] = PrivateAttr(default=())

@@ -18,6 +18,14 @@ from warren.spelling import did_you_mean, nearest
 OLD_NAMES: Final[Mapping[str, str]] = MappingProxyType(
     {"group-whitelist": "group-allowlist", "group-blacklist": "group-denylist"}
 )
+# Telegraf's names for what a sink leaves out, which people have in their configurations: ours
+TELEGRAF_NAMES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        f"{what}_{how}": f"{what}-{how}"
+        for what in ("clusters", "groups", "topics")
+        for how in ("include", "exclude")
+    }
+)
 
 # identifies a module: (section,) or (section, name)
 ModuleId = tuple[str, ...]
@@ -135,6 +143,7 @@ def _keys(tree: Tree, module_id: ModuleId, content: Mapping[Any, Any]) -> dict[s
     keys: dict[str, Any] = {}
     for written, value in content.items():
         key = str(written).lower()
+        key = TELEGRAF_NAMES.get(key, key)
         if key in keys:
             tree.add(
                 "error", (*module_id, str(written)), "this key is in the section twice", "keep one of them"

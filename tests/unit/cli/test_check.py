@@ -172,6 +172,14 @@ add the missing )
 """,
     ),
     Broken(
+        "two sinks with one path",
+        GOOD + "".join(f"[sink.{name}]\nclass-name = 'parquet'\npath = 'history'\n" for name in "ab"),
+        """\
+✗ error  sink.b.path  burrow.toml:12
+    [sink.a] writes to "history" too; give each sink a path of its own
+""",
+    ),
+    Broken(
         "name with a dot",
         GOOD + "[sink.my.lake]\nclass-name = 'parquet'\n",
         """\

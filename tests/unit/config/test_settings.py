@@ -44,6 +44,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "password": SECRET,
     },
     "spark": {"master": "local[*]", "checkpoint-dir": "checkpoint", "trigger-interval": 5.0, "conf": {}},
+    "outbox": {"max-age": 86_400, "max-bytes": 1_073_741_824},
     "client-profile": {
         "client-id": "burrow-lagchecker",
         "kafka-version": "",
@@ -139,6 +140,23 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "group-denylist": None,
     },
 }
+SINK: dict[str, Any] = {
+    "interval": 10,
+    "level": "partition",
+    "group-allowlist": None,
+    "group-denylist": None,
+    "cluster-allowlist": None,
+    "cluster-denylist": None,
+    "topic-allowlist": None,
+    "topic-denylist": None,
+    "clusters-include": (),
+    "clusters-exclude": (),
+    "groups-include": (),
+    "groups-exclude": (),
+    "topics-include": (),
+    "topics-exclude": (),
+    "tags": {},
+}
 NOTIFIER: dict[str, Any] = {
     "interval": 60,
     "cluster": "",
@@ -200,10 +218,17 @@ DEFAULTS |= {
         "timeout": 5,
     },
     "notifier null": NOTIFIER | {"class-name": "null"},
-    "sink parquet": {"class-name": "parquet", "interval": 10, "path": REQUIRED},
-    "sink elasticsearch": {
+    "sink parquet": SINK
+    | {
+        "class-name": "parquet",
+        "path": REQUIRED,
+        "compression": "zstd",
+        "compact-after": 120,
+        "retention-days": 90,
+    },
+    "sink elasticsearch": SINK
+    | {
         "class-name": "elasticsearch",
-        "interval": 10,
         "urls": REQUIRED,
         "index": "burrow-%Y.%m.%d",
         "username": "",
@@ -213,9 +238,9 @@ DEFAULTS |= {
         "extra-ca": "",
         "noverify": False,
     },
-    "sink influxdb": {
+    "sink influxdb": SINK
+    | {
         "class-name": "influxdb",
-        "interval": 10,
         "url": REQUIRED,
         "database": "",
         "retention-policy": "",
@@ -226,9 +251,9 @@ DEFAULTS |= {
         "token": SECRET,
         "timeout": 10,
     },
-    "sink kafka": {
+    "sink kafka": SINK
+    | {
         "class-name": "kafka",
-        "interval": 10,
         "servers": REQUIRED,
         "topic": REQUIRED,
         "client-profile": "",
