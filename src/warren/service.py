@@ -1,4 +1,4 @@
-"""Warren as a whole: HTTP server, engine and notifier, started in this order and stopped in its reverse."""
+"""Warren as a whole: HTTP server, engine, sinks and notifier, started in this order and stopped in its reverse."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from warren.config import Settings
     from warren.notifier.coordinator import Coordinator
+    from warren.sinks.coordinator import Sinks
 
 log = structlog.get_logger("warren")
 
@@ -45,9 +46,12 @@ class Service:
         self._settings = settings
         self.engine = Engine(settings)
         self._notifier = self._made_notifier()
-        self._server = Server(settings, self.engine, notifying=self._notifier)
+        self._sinks = self._made_sinks()
+        self._server = Server(settings, self.engine, notifying=self._notifier, sinks=self._sinks)
         # in the order of their start
         self._parts: tuple[Part, ...] = (self._server, self.engine)
+        if self._sinks is not None:
+            self._parts += (self._sinks,)
         if self._notifier is not None:
             self._parts += (self._notifier,)
         self._started = ExitStack()
@@ -81,6 +85,14 @@ class Service:
         from warren.notifier.coordinator import Coordinator  # noqa: PLC0415
 
         return Coordinator(settings, self.engine, self._page)
+
+    def _made_sinks(self) -> Sinks | None:
+        """None when nothing is to be written anywhere."""
+        if not self._settings.sink:
+            return None
+        from warren.sinks.coordinator import Sinks  # noqa: PLC0415 - only those who have sinks wait for it
+
+        return Sinks(self._settings, self.engine, lambda: self.engine.session)
 
     def _page(self, cluster: str, group: str) -> str:
         """The URL of a group's page; the port is known once the listener has one."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from warren.config.sections import KafkaConsumer
 from warren.config.settings import Settings
+
+# class-names of sinks
+SUPPORTED_SINKS: Final = frozenset({"parquet"})
 
 
 def limitations(settings: Settings) -> tuple[str, ...]:
@@ -13,5 +18,9 @@ def limitations(settings: Settings) -> tuple[str, ...]:
         for name, module in settings.consumer.items()
         if not isinstance(module, KafkaConsumer)
     ]
-    sinks = [f"sink.{name}: nothing is written to sinks yet" for name in settings.sink]
+    sinks = [
+        f"sink.{name}: nothing is written to sinks of class {module.class_name} yet"
+        for name, module in settings.sink.items()
+        if module.class_name not in SUPPORTED_SINKS
+    ]
     return (*consumers, *sinks)

@@ -21,7 +21,7 @@ from warren.httpserver.metrics import MetricsPage
 from warren.httpserver.own_metrics import OwnMetrics
 from warren.httpserver.reply import Headers, Reply, Stream
 from warren.httpserver.router import Answer, Match, Request, Router, unescape
-from warren.httpserver.state import Answers, LogLevel, Notifying
+from warren.httpserver.state import Answers, LogLevel, Notifying, SinkStates
 from warren.httpserver.unsent import SMALL, TOO_MANY_UNSENT, UNSENT, Unsent
 from warren.httpserver.v4.feed import Feed
 from warren.httpserver.v4.incidents import IncidentPages
@@ -46,18 +46,19 @@ class App:
         *,
         host: str,
         notifying: Notifying | None = None,
+        sinks: SinkStates | None = None,
         beyond: AsgiApp | None = None,
     ) -> None:
         self._envelope = Envelope(host)
         self.feed = Feed(answers)
-        self.own_metrics = OwnMetrics(answers, notifying)
+        self.own_metrics = OwnMetrics(answers, notifying, sinks)
         self._router = Router(
             {
                 **KafkaPages(answers, self._envelope).routes(),
                 **ConfigPages(settings, self._envelope).routes(),
                 **AdminPages(answers, log_level, self._envelope).routes(),
                 **MetricsPage(answers, registry, self.own_metrics).routes(),
-                **Pages(answers, self.feed, notifying).routes(),
+                **Pages(answers, self.feed, notifying, sinks).routes(),
                 **IncidentPages(notifying).routes(),
             }
         )

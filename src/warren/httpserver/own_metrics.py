@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from warren.common.sink_state import SinkState
 from warren.common.status import Status
 from warren.httpserver.guard import Guard
-from warren.httpserver.state import Answers, Notifying, Progress
+from warren.httpserver.state import Answers, Notifying, Progress, SinkStates
 
 # name, help, counter or gauge, value
 _OF_PROGRESS: tuple[tuple[str, str, type[Any], Callable[[Progress], float]], ...] = (
@@ -78,6 +79,55 @@ _OF_PROGRESS: tuple[tuple[str, str, type[Any], Callable[[Progress], float]], ...
     ),
 )
 
+# name, help, counter or gauge, value by the state and the time
+_OF_SINK: tuple[tuple[str, str, type[Any], Callable[[SinkState, float], float]], ...] = (
+    (
+        "warren_sink_up",
+        "Whether the sink's query runs and its last attempt did not fail",
+        GaugeMetricFamily,
+        lambda state, _: state.progress.running and not state.progress.error,
+    ),
+    (
+        "warren_sink_samples",
+        "Samples written",
+        CounterMetricFamily,
+        lambda state, _: state.progress.samples,
+    ),
+    (
+        "warren_sink_samples_dropped",
+        "Samples that went before they were written: too old, too many, or a full disk",
+        CounterMetricFamily,
+        lambda state, _: state.dropped,
+    ),
+    (
+        "warren_sink_samples_behind",
+        "Samples that are there and not written yet",
+        GaugeMetricFamily,
+        lambda state, _: state.behind,
+    ),
+    (
+        "warren_sink_behind_seconds",
+        "How long ago the oldest sample was taken that is not written yet; 0: there is none",
+        GaugeMetricFamily,
+        lambda state, now_s: (
+            0.0 if state.behind_since_ms is None else max(now_s - state.behind_since_ms / 1000, 0.0)
+        ),
+    ),
+    ("warren_sink_rows", "Rows written", CounterMetricFamily, lambda state, _: state.progress.rows),
+    (
+        "warren_sink_rows_rejected",
+        "Rows that the other side will never take",
+        CounterMetricFamily,
+        lambda state, _: state.progress.rejected,
+    ),
+    (
+        "warren_sink_failures",
+        "Attempts to write that failed",
+        CounterMetricFamily,
+        lambda state, _: state.progress.failures,
+    ),
+)
+
 
 class OwnMetrics(Collector):
     """Collected at every scrape: all values are available without work."""
@@ -86,10 +136,12 @@ class OwnMetrics(Collector):
         self,
         answers: Answers,
         notifying: Notifying | None = None,
+        sinks: SinkStates | None = None,
         now_s: Callable[[], float] = time.time,
     ) -> None:
         self._answers = answers
         self._notifying = notifying
+        self._sinks = sinks
         self._now_s = now_s
         # by listener
         self.guards: Mapping[str, Guard] = {}
@@ -106,6 +158,8 @@ class OwnMetrics(Collector):
         yield from self._snapshots(clusters)
         if self._notifying is not None:
             yield from _notifications(self._notifying, clusters)
+        if self._sinks is not None:
+            yield from _of_sinks(self._sinks.states(), self._now_s())
         yield self._refused()
         yield from self._connections()
 
@@ -156,6 +210,14 @@ class OwnMetrics(Collector):
             open_.add_metric([listener], len(guard.connections))
             unsent.add_metric([listener], guard.unsent.bytes)
         yield from (open_, unsent)
+
+
+def _of_sinks(states: Sequence[SinkState], now_s: float) -> Iterator[Metric]:
+    for name, words, family, value in _OF_SINK:
+        found = family(name, words, labels=["sink"])
+        for state in states:
+            found.add_metric([state.name], float(value(state, now_s)))
+        yield found
 
 
 def _notifications(notifying: Notifying, clusters: list[str]) -> Iterator[Metric]:

@@ -19,7 +19,7 @@ from warren.httpserver.asgi import AsgiApp
 from warren.httpserver.connections import within_descriptors
 from warren.httpserver.guard import Guard
 from warren.httpserver.listener import Listener
-from warren.httpserver.state import Answers, LogLevel, Notifying
+from warren.httpserver.state import Answers, LogLevel, Notifying, SinkStates
 
 _STOP_SECONDS: Final = 8.0
 
@@ -37,6 +37,7 @@ class Server:
         *,
         registry: CollectorRegistry = prometheus_client.REGISTRY,
         notifying: Notifying | None = None,
+        sinks: SinkStates | None = None,
         beyond: AsgiApp | None = None,
     ) -> None:
         self._settings = settings
@@ -47,6 +48,7 @@ class Server:
             registry,
             host=socket.gethostname(),
             notifying=notifying,
+            sinks=sinks,
             beyond=beyond,
         )
         origin = settings.general.access_control_allow_origin

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from warren.common.sink_state import SinkState
 from warren.notifier.record import Incident, Leadership, ModuleCounts
 from warren.snapshot.model import ClusterSnapshot
 
@@ -101,6 +102,13 @@ class Notifying(Protocol):
 
     def counts(self) -> Mapping[str, ModuleCounts]:
         """By module."""
+
+
+class SinkStates(Protocol):
+    """What the sinks tell of themselves, at once and from any thread; there is none without sinks."""
+
+    def states(self) -> Sequence[SinkState]:
+        """By name."""
 
 
 class LogLevel(Protocol):

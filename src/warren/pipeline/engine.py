@@ -56,7 +56,8 @@ class Engine:
     def start(self) -> None:
         """Start Spark and every cluster's query; returns at once, snapshots come as they come."""
         release_large_arrays()
-        session = self._session = spark_session(self._settings.spark, len(self._settings.cluster))
+        settings = self._settings
+        session = self._session = spark_session(settings.spark, len(settings.cluster), len(settings.sink))
         start_worker(session)
         rules = self._settings.rules
         for name in self._settings.cluster:
@@ -85,6 +86,11 @@ class Engine:
             thread.join()
         if self._session is not None:
             stop(self._session)
+
+    @property
+    def session(self) -> SparkSession | None:
+        """Spark, once it has been started."""
+        return self._session
 
     @property
     def log(self) -> Path:

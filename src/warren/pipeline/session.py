@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
@@ -75,19 +75,21 @@ LOCAL: Final = {
     "spark.authenticate": "true",
 }
 
+_LOCAL_MASTER: Final = re.compile(r"local(?:\[(?P<cores>\d+|\*)(?P<failures>,\s*\d+)?\])?")
 
-def spark_session(settings: Spark, clusters: int) -> SparkSession:
-    """The session for the queries of so many clusters, made on first use. Spark logs to `spark.log` beside the
-    checkpoints."""
+
+def spark_session(settings: Spark, clusters: int, sinks: int = 0) -> SparkSession:
+    """The session for the queries of so many clusters and sinks, made on first use. Spark logs to `spark.log` beside
+    the checkpoints."""
     quieten()
-    conf = configuration(settings, clusters)
-    builder = SparkSession.builder
-    for key, value in conf.items():
-        builder = builder.config(key, value)
+    conf = configuration(settings, clusters, sinks)
     with _own_signals():
         if SparkContext._gateway is None:
             environment(os.environ)
             _start_java(conf, log_path(settings))
+        builder = SparkSession.builder
+        for key, value in (with_slots(conf, sinks, _processors()) if sinks else conf).items():
+            builder = builder.config(key, value)
         session = builder.getOrCreate()
         tasks = state_tasks(cores(session))
         session.conf.set(_TASKS, conf.get(_TASKS, str(tasks)))
@@ -95,12 +97,12 @@ def spark_session(settings: Spark, clusters: int) -> SparkSession:
     return session
 
 
-def configuration(settings: Spark, clusters: int) -> dict[str, str]:
+def configuration(settings: Spark, clusters: int, sinks: int = 0) -> dict[str, str]:
     """The configuration of Spark."""
     names = {"spark.app.name": "warren", "spark.master": settings.master}
     java = {"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {java_options()}"}
     local = LOCAL if settings.master.startswith("local") else {}
-    return names | DEFAULTS | java | local | _worker_pool(settings.master, clusters) | settings.conf
+    return names | DEFAULTS | java | local | _worker_pool(settings.master, clusters, sinks) | settings.conf
 
 
 def state_tasks(cores: int) -> int:
@@ -109,14 +111,32 @@ def state_tasks(cores: int) -> int:
     return min(max(cores // 2, 1), _MOST_STATE_TASKS)
 
 
-def _worker_pool(master: str, clusters: int) -> dict[str, str]:
+def _worker_pool(master: str, clusters: int, sinks: int) -> dict[str, str]:
     """How many idle Python workers stay, 100 MB each: those that a replay needs on top end when they are done."""
     named = re.fullmatch(r"local(?:\[(\*|\d+)(?:,.*)?\])?", master)
     if named is None:
         return {}
     asked = named[1] or "1"
     cores = os.cpu_count() or 1 if asked == "*" else int(asked)
-    return {"spark.python.factory.idleWorkerMaxPoolSize": str(clusters * state_tasks(cores))}
+    # one more for all sinks together: it keeps the clients of those that write one after the other
+    return {"spark.python.factory.idleWorkerMaxPoolSize": str(clusters * state_tasks(cores) + (sinks > 0))}
+
+
+def with_slots(conf: dict[str, str], sinks: int, processors: int) -> dict[str, str]:
+    """On one machine one task more at a time for each sink: one that waits for its server takes no cluster's place."""
+    local = _LOCAL_MASTER.fullmatch(conf["spark.master"])
+    if local is None:
+        return conf
+    cores = processors if local["cores"] == "*" else int(local["cores"] or 1)
+    # what is spread over the cores is still spread over as many as there are
+    spread = {"spark.default.parallelism": str(cores)}
+    return spread | conf | {"spark.master": f"local[{cores + sinks}{local['failures'] or ''}]"}
+
+
+def _processors() -> int:
+    """As Java counts them: a container may have fewer than the machine."""
+    jvm: Any = SparkContext._jvm
+    return int(jvm.java.lang.Runtime.getRuntime().availableProcessors())
 
 
 def _start_java(conf: Mapping[str, str], log: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from warren.config.sections import Spark
-from warren.pipeline.session import configuration, start_worker, state_tasks
+from warren.pipeline.session import configuration, start_worker, state_tasks, with_slots
 
 POOL = "spark.python.factory.idleWorkerMaxPoolSize"
 
@@ -66,3 +66,29 @@ def test_a_first_worker_that_cannot_start_does_not_stop_the_start(monkeypatch: p
             thread.join(10)
     assert session.asked_by == ["first-worker"]
     assert escaped == []
+
+
+def test_one_worker_more_stays_for_all_sinks() -> None:
+    assert configuration(Spark(master="local[2]"), 1, 3)[POOL] == "2"
+
+
+@pytest.mark.parametrize(
+    ("master", "sinks", "wanted", "spread"),
+    [
+        ("local[*]", 3, "local[7]", "4"),
+        ("local[2]", 1, "local[3]", "2"),
+        ("local", 1, "local[2]", "1"),
+        ("local[2, 4]", 2, "local[4, 4]", "2"),
+        ("spark://host:7077", 2, "spark://host:7077", None),
+    ],
+)
+def test_each_sink_has_a_task_slot_of_its_own_on_one_machine(
+    master: str, sinks: int, wanted: str, spread: str | None
+) -> None:
+    conf = with_slots({"spark.master": master}, sinks, 4)
+    assert (conf["spark.master"], conf.get("spark.default.parallelism")) == (wanted, spread)
+
+
+def test_what_is_set_for_spark_has_the_last_word_on_how_work_is_spread() -> None:
+    given = {"spark.master": "local[2]", "spark.default.parallelism": "8"}
+    assert with_slots(given, 1, 4)["spark.default.parallelism"] == "8"

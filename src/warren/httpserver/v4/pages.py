@@ -20,7 +20,7 @@ from warren.httpserver import gojson, reply
 from warren.httpserver.names import first_found, module_named
 from warren.httpserver.reply import Reply, Stream, as_json, refused
 from warren.httpserver.router import Answer, Handler, Request
-from warren.httpserver.state import Answers, Notifying
+from warren.httpserver.state import Answers, Notifying, SinkStates
 from warren.httpserver.v4 import openapi, shapes
 from warren.httpserver.v4.feed import ChangeSet, Feed, History
 from warren.httpserver.v4.incidents import notifier_health
@@ -40,6 +40,7 @@ from warren.httpserver.v4.parameters import (
     read_version,
     values,
 )
+from warren.httpserver.v4.sinks import sink_health
 from warren.snapshot.model import ClusterSnapshot, PartitionDetail, PartitionStatus
 from warren.snapshot.tables import GroupTable
 
@@ -85,11 +86,13 @@ class Pages:
         answers: Answers,
         feed: Feed,
         notifying: Notifying | None = None,
+        sinks: SinkStates | None = None,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._answers = answers
         self._feed = feed
         self._notifying = notifying
+        self._sinks = sinks
         self._now_ms = now_ms
         self._streams = 0
         self._document = Reply(200, reply.JSON, (gojson.encode(openapi.document()),))
@@ -138,7 +141,9 @@ class Pages:
         ready = self._answers.ready()
         # an instance that follows or cannot reach ZooKeeper still answers: only the clusters decide readiness
         notifier = notifier_health(self._notifying)
-        return as_json(shapes.Health(ready, warren.__version__, clusters, notifier), 200 if ready else 503)
+        sinks = [sink_health(state, now_ms) for state in self._sinks.states()] if self._sinks else []
+        health = shapes.Health(ready, warren.__version__, clusters, notifier, sinks)
+        return as_json(health, 200 if ready else 503)
 
     def _cluster_health(self, cluster: str, now_ms: int) -> shapes.ClusterHealth:
         progress, history = self._answers.progress(cluster), self._feed.history(cluster)

@@ -188,6 +188,28 @@ class NotifierHealth(msgspec.Struct, frozen=True):
     modules: list[ModuleHealth]
 
 
+class SinkHealth(msgspec.Struct, frozen=True):
+    """How a sink is doing; counts are since Warren started."""
+
+    sink: str
+    class_name: str
+    running: bool
+    behind_samples: Annotated[Count, Meta(description="Samples that are there and not written yet")]
+    behind_ms: Annotated[Count, Meta(description="How long ago the oldest of them was taken")]
+    dropped_samples: Annotated[
+        Count,
+        Meta(description="Samples that went before they were written: too old, too many, or a full disk"),
+    ]
+    samples: Annotated[Count, Meta(description="Samples written")]
+    rows: Annotated[Count, Meta(description="Rows written")]
+    rejected_rows: Annotated[Count, Meta(description="Rows that the other side will never take")]
+    failures: Annotated[Count, Meta(description="Attempts that failed")]
+    restarts: Count
+    last_sample: Annotated[Count, Meta(description="Number of the last sample that was written; 0: none yet")]
+    written_at: Annotated[Milliseconds, Meta(description="When that was; 0: not since Warren started")]
+    error: Annotated[str, Meta(description="Why nothing is written; else empty")]
+
+
 class Health(msgspec.Struct, frozen=True):
     """Whether Warren's answers are reliable now."""
 
@@ -195,6 +217,7 @@ class Health(msgspec.Struct, frozen=True):
     version: str
     clusters: list[ClusterHealth]
     notifier: Annotated[NotifierHealth | None, Meta(description="Null: no notifier is configured")]
+    sinks: list[SinkHealth]
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -1,0 +1,185 @@
+"""The upkeep of the history: many small files of a day become one, and days that are too old go."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+import structlog
+
+from warren.sinks.hadoop import UNFINISHED, FileInfo, Files
+from warren.sinks.tables import SCHEMAS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = structlog.get_logger("warren.sinks")
+
+_HOUR_MS: Final = 3_600_000
+# a day is over when no sample of it can be on its way any more, or so we take it: later ones make small files again
+_GRACE_MS: Final = 600_000
+# a note of which files another one replaces, beside them while that is being done
+NOTE: Final = "_replaces.json"
+# what files become at most: larger ones take longer to write than they save
+_LARGE_BYTES: Final = 256 * 1024 * 1024
+# how much of a file Java holds in memory before it is written
+_ROW_GROUP_BYTES: Final = 32 * 1024 * 1024
+
+
+class Note(msgspec.Struct, frozen=True):
+    """Files that one file takes the place of."""
+
+    file: str
+    replaces: tuple[str, ...]
+
+
+class Upkeep:
+    """Called between the batches of one sink: what is there is complete, and nobody else writes it."""
+
+    def __init__(self, path: str, compression: str, compact_after: int, retention_days: int) -> None:
+        self._path = path
+        self._compression = compression
+        self._compact_after = compact_after
+        self._retention_days = retention_days
+        # directory of a day: small files in it
+        self._small: Counter[str] = Counter()
+        self._looked_ms: int | None = None
+
+    def wrote(self, path: str) -> None:
+        """A file was put down."""
+        self._small[path.rpartition("/")[0]] += 1
+
+    def run(self, session: SparkSession, now_ms: int) -> None:
+        """What is due."""
+        first = self._looked_ms is None
+        hourly = first or now_ms - (self._looked_ms or 0) >= _HOUR_MS or now_ms < (self._looked_ms or 0)
+        full = [place for place, count in self._small.items() if count >= self._compact_after]
+        if not hourly and not full:
+            return
+        files = Files(session, self._path)
+        if hourly:
+            self._looked_ms = now_ms
+            self._look(session, files, now_ms, everything=first)
+        for place in full:
+            self.compact(session, files, place)
+
+    def _look(self, session: SparkSession, files: Files, now_ms: int, *, everything: bool) -> None:
+        """Old days go, days that are over become one file; at the start, what was left half done is put right."""
+        oldest = _day(now_ms - self._retention_days * 24 * _HOUR_MS) if self._retention_days else ""
+        today = _day(now_ms - _GRACE_MS)
+        if everything:
+            files.remove(UNFINISHED)
+        for place in _days(files):
+            day = place.rpartition("=")[2]
+            if day < oldest:
+                files.remove(place)
+                self._small.pop(place, None)
+                log.info("a day of the history has gone", place=place, retention_days=self._retention_days)
+                continue
+            names = [each.name for each in files.list(place)]
+            if NOTE in names:
+                put_right(files, place)
+            small = sum(_is_small(name) for name in names)
+            self._small[place] = small
+            if day < today and len([name for name in names if name.endswith(".parquet")]) > 1:
+                self.compact(session, files, place, whole=True)
+
+    def compact(self, session: SparkSession, files: Files, place: str, *, whole: bool = False) -> None:
+        """Make one file of the small ones, or of all that are not large already.
+
+        Readers may see rows twice for a moment: the new file is there before the old ones go.
+        """
+        found = [
+            each
+            for each in files.list(place)
+            if each.name.endswith(".parquet") and (whole or _is_small(each.name))
+        ]
+        self._small.pop(place, None)
+        for names in _grouped(found):
+            self._merge(session, files, place, names)
+
+    def _merge(self, session: SparkSession, files: Files, place: str, names: tuple[str, ...]) -> None:
+        merged = _merged_name(names)
+        draft = f"{UNFINISHED}/{place.replace('/', '_')}"
+        files.remove(draft)
+        _merge(
+            session,
+            [f"{files.base}/{place}/{name}" for name in names],
+            f"{files.base}/{draft}",
+            self._compression,
+        )
+        (part,) = [each.name for each in files.list(draft) if each.name.startswith("part-")]
+        files.remove(f"{place}/{NOTE}")
+        files.put(f"{place}/{NOTE}", msgspec.json.encode(Note(merged, names)))
+        files.move(f"{draft}/{part}", f"{place}/{merged}")
+        put_right(files, place)
+        files.remove(draft)
+        log.info("files of the history made into one", place=place, files=len(names))
+
+
+def put_right(files: Files, place: str) -> None:
+    """Finish what a note says: the files that were replaced go, if the one in their place is there."""
+    note = msgspec.json.decode(files.read(f"{place}/{NOTE}"), type=Note)
+    if files.exists(f"{place}/{note.file}"):
+        for name in note.replaces:
+            if name != note.file:
+                files.remove(f"{place}/{name}")
+    files.remove(f"{place}/{NOTE}")
+
+
+def _merge(session: SparkSession, sources: list[str], target: str, compression: str) -> None:
+    own = session.newSession()
+    for key, value in {
+        # as the small files have it
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
+        # here rows are many and small, unlike in the queries of clusters
+        "spark.sql.codegen.wholeStage": "true",
+        "spark.sql.session.timeZone": "UTC",
+    }.items():
+        own.conf.set(key, value)
+    rows = own.read.parquet(*sources).coalesce(1)
+    writer = rows.write.option("compression", "none" if compression == "none" else compression)
+    writer.option("parquet.block.size", _ROW_GROUP_BYTES).mode("overwrite").parquet(target)
+
+
+def _days(files: Files) -> list[str]:
+    """The directories of days."""
+    return [
+        f"{table}/{cluster.name}/{day.name}"
+        for table in SCHEMAS
+        for cluster in files.list(table)
+        if cluster.is_directory and cluster.name.startswith("cluster=")
+        for day in files.list(f"{table}/{cluster.name}")
+        if day.is_directory and day.name.startswith("day=")
+    ]
+
+
+def _grouped(found: Sequence[FileInfo]) -> Iterator[tuple[str, ...]]:
+    """Files that become one each: in order, and not too large together; one alone stays as it is."""
+    group: list[FileInfo] = []
+    for each in (*found, None):
+        if each is not None and sum(one.bytes for one in group) + each.bytes <= _LARGE_BYTES:
+            group.append(each)
+            continue
+        if len(group) > 1:
+            yield tuple(one.name for one in group)
+        group = [each] if each is not None else []
+
+
+def _merged_name(names: tuple[str, ...]) -> str:
+    """A name that belongs to these files and no others."""
+    first = names[0].removesuffix(".parquet").partition("_")[0]
+    return f"{first}_{hashlib.sha256(' '.join(names).encode()).hexdigest()[:12]}.parquet"
+
+
+def _is_small(name: str) -> bool:
+    """Whether the file holds one sample."""
+    return name.endswith(".parquet") and "_" not in name
+
+
+def _day(time_ms: int) -> str:
+    return dt.datetime.fromtimestamp(time_ms / 1000, dt.UTC).date().isoformat()

@@ -1,0 +1,22 @@
+"""The kinds of sinks that there are, by class-name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warren.config.modules import ParquetSink
+
+if TYPE_CHECKING:
+    from warren.config import AnySink, Settings
+    from warren.sinks.writer import Kind
+
+
+def kind_of(sink: AnySink, settings: Settings) -> Kind | None:
+    """None for a class that is not supported yet. Clients are loaded by those who need them."""
+    match sink:
+        case ParquetSink():
+            from warren.sinks.parquet import ParquetKind  # noqa: PLC0415
+
+            return ParquetKind.of(sink)
+        case _:
+            return None

@@ -1,0 +1,115 @@
+"""The history: Parquet files by table, cluster and day, one per sample, which are made into larger ones later."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from warren.sinks.compaction import Upkeep
+from warren.sinks.hadoop import Files, absolute
+from warren.sinks.writer import Batch, PlacedFile, PlainKind, Written
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from warren.config.modules import ParquetSink
+
+TAGS: Final = pa.map_(pa.string(), pa.string())
+# stands in the name of the directory, not in the file
+_PARTITIONED: Final = "cluster"
+
+
+@dataclass(frozen=True)
+class ParquetKind(PlainKind):
+    """Parquet is made in Spark's Python processes; the driver puts the files down, wherever Spark can write."""
+
+    path: str
+    compression: str
+    compact_after: int
+    retention_days: int
+    tags: tuple[tuple[str, str], ...] = ()
+    # in the driver only
+    _upkeep: list[Upkeep] = field(default_factory=list, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, sink: ParquetSink) -> ParquetKind:
+        return cls(
+            absolute(sink.path),
+            sink.compression,
+            sink.compact_after,
+            sink.retention_days,
+            tuple(sorted(sink.tags.items())),
+        )
+
+    def __getstate__(self) -> dict[str, object]:
+        # what holds on to Java stays here
+        return self.__dict__ | {"_upkeep": []}
+
+    def writer(self) -> ParquetWriter:
+        return ParquetWriter(self.compression, self.tags)
+
+    def finish(self, session: SparkSession, files: Sequence[PlacedFile]) -> None:
+        if not files:
+            return
+        place = Files(session, self.path)
+        for file in files:
+            place.put(file.path, file.content)
+            self._kept().wrote(file.path)
+
+    def keep(self, session: SparkSession, now_ms: int) -> None:
+        self._kept().run(session, now_ms)
+
+    def _kept(self) -> Upkeep:
+        if not self._upkeep:
+            self._upkeep.append(Upkeep(self.path, self.compression, self.compact_after, self.retention_days))
+        return self._upkeep[0]
+
+
+@dataclass(frozen=True)
+class ParquetWriter:
+    """From tables to files. A sample has always the same names: one that is written again changes nothing."""
+
+    compression: str
+    tags: tuple[tuple[str, str], ...]
+
+    def write(self, batch: Batch) -> Written:
+        files = tuple(self._files(batch))
+        return Written(batch.tables.rows, files=files)
+
+    def _files(self, batch: Batch) -> Iterator[PlacedFile]:
+        for name, table in batch.tables.named().items():
+            for cluster in pc.unique(table.column("cluster")).to_pylist() if table.num_rows else ():
+                mine = table.filter(pc.equal(table.column("cluster").cast(pa.string()), cluster))
+                # a cluster is seen as of one moment
+                time_ms = mine.column("time")[0].cast(pa.int64()).as_py()
+                yield PlacedFile(
+                    f"{directory(name, cluster, time_ms)}/{file_name(time_ms, batch.number)}",
+                    self._content(mine.drop_columns([_PARTITIONED])),
+                )
+
+    def _content(self, table: pa.Table) -> bytes:
+        tags = pa.array([self.tags] * table.num_rows, TAGS)
+        out = pa.BufferOutputStream()
+        # without Arrow's own words on types: names are plain text for every reader
+        pq.write_table(
+            table.append_column("tags", tags), out, compression=self.compression, store_schema=False
+        )
+        return bytes(out.getvalue())
+
+
+def directory(table: str, cluster: str, time_ms: int) -> str:
+    """Where the rows of a moment stand; names as Hive and Spark write them."""
+    day = dt.datetime.fromtimestamp(time_ms / 1000, dt.UTC).date().isoformat()
+    return f"{table}/cluster={quote(cluster, safe=' ')}/day={day}"
+
+
+def file_name(time_ms: int, number: int) -> str:
+    moment = dt.datetime.fromtimestamp(time_ms / 1000, dt.UTC)
+    return f"{moment:%Y%m%dT%H%M%S}.{time_ms % 1000:03d}Z-{number}.parquet"
