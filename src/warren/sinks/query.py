@@ -139,6 +139,9 @@ class SinkQuery:
             left = [number for number in left if number not in written]
             if not error:
                 break
+            if self._stopping.is_set():
+                # what was cut off by our own stop is no failure
+                raise StoppedError("The sink is to stop.")
             failures += 1
             self._tell(error, failures)
             if self._stopping.wait(_wait_s(failures)):
