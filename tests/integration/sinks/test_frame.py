@@ -13,12 +13,19 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from tests.integration.sinks.frame import PATIENCE_S, recorded, recording, running_sinks
 from tests.processes import eventually
+from tests.unit.sinks.samples import example_tables
 
 from warren.config.sections import Outbox
+from warren.sinks import sample
+from warren.sinks.sample import SampleName
 
 
 def attempts(directory: Path) -> list[int]:
     return [int(line) for line in (directory / "attempts").read_text().split()]
+
+
+def numbers_in(outbox: Path) -> list[int]:
+    return [name.number for path in outbox.iterdir() if (name := SampleName.read(path.name))]
 
 
 def test_samples_arrive_once_and_in_order_and_a_restart_goes_on(
@@ -31,10 +38,10 @@ def test_samples_arrive_once_and_in_order_and_a_restart_goes_on(
             state = running.wait("a", wanted)
         assert (state.progress.error, state.dropped) == ("", 0)
     numbers = attempts(target)
-    # the last of the first run may have been written, and not yet noted as done
-    assert sorted(set(numbers)) == list(range(1, max(numbers) + 1)) == recorded(target)
-    assert numbers == sorted(numbers)
-    assert len(numbers) - len(set(numbers)) <= 1
+    # the last batch of the first run may have been written, and not yet noted as done: it is repeated, and no other
+    assert list(dict.fromkeys(numbers)) == list(range(1, max(numbers) + 1)) == recorded(target)
+    again = [number for at, number in enumerate(numbers) if number in numbers[:at]]
+    assert again == sorted(set(again))
     second = json.loads((target / "2.json").read_text())
     assert (second["groups"], second["partitions"]) == (2, 2)
     assert second["previous"].startswith("000000000001-")
@@ -56,7 +63,7 @@ def test_a_sink_that_is_down_stands_still_alone_and_goes_on_in_order(
         assert state.behind_since_ms is not None
         assert recorded(down) == []
         (down / "down").unlink()
-        assert eventually(lambda: running.state("down").behind <= 1, PATIENCE_S)
+        running.wait("down", 4)
         assert running.state("down").progress.error == ""
     for target in (down, well):
         assert recorded(target) == list(range(1, len(recorded(target)) + 1))
@@ -93,7 +100,8 @@ def test_samples_beyond_the_bounds_are_dropped_and_counted(session: SparkSession
     target = tmp_path / "target"
     sink = recording(target)
     (target / "down").touch()
-    with running_sinks(session, tmp_path, {"a": sink}, outbox=Outbox(max_bytes=1)) as running:
+    some = Outbox(max_bytes=6 * sample.write(tmp_path / "one", example_tables()))
+    with running_sinks(session, tmp_path, {"a": sink}, outbox=some) as running:
         assert eventually(lambda: running.state("a").dropped >= 3, PATIENCE_S)
         (target / "down").unlink()
         state = running.wait("a", 1)
@@ -144,7 +152,7 @@ def test_an_outbox_or_a_checkpoint_that_was_deleted_stops_nobody(
         assert eventually(lambda: max(recorded(target)) >= before + 2, PATIENCE_S)
     assert recorded(target)[-2:] == [max(recorded(target)) - 1, max(recorded(target))]
     # a sink that is removed leaves the others nothing to wait for
-    with running_sinks(session, tmp_path, {"b": recording(tmp_path / "other")}) as running:
-        outbox = tmp_path / "sinks" / "outbox"
-        running.wait("b", 2)
-        assert eventually(lambda: len(list(outbox.iterdir())) <= 2, PATIENCE_S)
+    outbox = tmp_path / "sinks" / "outbox"
+    before = max(numbers_in(outbox))
+    with running_sinks(session, tmp_path, {"b": recording(tmp_path / "other")}):
+        assert eventually(lambda: min(numbers_in(outbox)) > before, PATIENCE_S)
