@@ -188,7 +188,7 @@ def test_data_made_without_the_scram_user_is_refused(tmp_path: Path, kept: str) 
     (tmp_path / "kafka").mkdir()
     if kept == "another password":
         (tmp_path / "scram").write_text(Credentials("SCRAM-SHA-512", "alice", "secret").scram_record())
-    with pytest.raises(BrokerError, match="made without this SCRAM user or with another password"):
+    with pytest.raises(BrokerError, match="created without this SCRAM user or with another password"):
         Broker(sasl=Credentials("SCRAM-SHA-512", "alice", "other"), data=tmp_path).start()
 
 

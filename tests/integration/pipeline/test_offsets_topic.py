@@ -70,7 +70,7 @@ def test_a_topic_that_is_not_there_yet_is_not_made_by_asking(scene: Scene) -> No
     # what is not there has not been read, and says so
     assert not progress.caught_up
     assert not scene.engine.ready()
-    assert eventually(lambda: f"consumer {LIFE}: its offsets topic is not there" in progress.error, 10)
+    assert eventually(lambda: f"consumer {LIFE}: its offsets topic does not exist" in progress.error, 10)
 
 
 def test_the_topic_comes_grows_goes_and_comes_again(scene: Scene) -> None:
