@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import msgspec
 
+from warren import durable
 from warren.clock import now_ms
 from warren.common.request import Request
 
@@ -24,7 +24,7 @@ class Requests:
         """Store a request; the next trigger applies it."""
         self._directory.mkdir(parents=True, exist_ok=True)
         number = self.newest(at_least=self._last_taken()) + 1
-        self._write(f"{number}.json", msgspec.json.encode(request))
+        durable.write(self._directory / f"{number}.json", msgspec.json.encode(request))
 
     def newest(self, at_least: int) -> int:
         """The number of the newest request."""
@@ -41,7 +41,7 @@ class Requests:
         done = [number for number in self._numbers() if number <= upto]
         if done:
             # numbers must keep increasing when all files are deleted
-            self._write("taken", str(upto).encode())
+            durable.write(self._directory / "taken", str(upto).encode())
         for number in done:
             (self._directory / f"{number}.json").unlink(missing_ok=True)
 
@@ -68,20 +68,6 @@ class Requests:
             _warn("number of the last request cannot be read", file=str(taken), error=str(error))
             # above all earlier numbers, or the pipeline would treat the next one as applied
             return now_ms() // 1000
-
-    def _write(self, name: str, content: bytes) -> None:
-        """Atomically, also in case of a power cut."""
-        draft = self._directory / f"{name}.draft"
-        with draft.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.rename(self._directory / name)
-        directory = os.open(self._directory, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
 
 
 def _warn(event: str, **details: str) -> None:

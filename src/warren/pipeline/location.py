@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from warren import durable
 from warren.errors import WarrenError
 
 # beside the query's directory
@@ -30,4 +31,4 @@ def check_location(checkpoint: Path) -> None:
         )
     if not made_at:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"{checkpoint}\n")
+        durable.write(file, f"{checkpoint}\n".encode())

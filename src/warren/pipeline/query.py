@@ -38,7 +38,7 @@ log = structlog.get_logger("warren.pipeline")
 # seconds before a query that failed is started again; the last one is repeated
 BACK_OFF_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
 # a query that ran this long without an error starts with the shortest wait again
-_STEADY_S: Final = 120.0
+STEADY_S: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,8 @@ class ClusterQuery:
                 self.lost = True
                 log.error("Spark has ended", cluster=self._settings.cluster)
                 break
-            failures = 1 if time.monotonic() - began > _STEADY_S else failures + 1
-            wait_s = BACK_OFF_S[min(failures, len(BACK_OFF_S)) - 1]
+            failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
+            wait_s = back_off_s(failures)
             self.progress.restarts += 1
             log.warning(
                 "query will be restarted",
@@ -230,6 +230,11 @@ class ClusterQuery:
         self.progress.running, self.progress.blind = False, True
         self.progress.error = root_cause(reason)
         log.error("query failed", cluster=self._settings.cluster, error=self.progress.error, detail=reason)
+
+
+def back_off_s(failures: int) -> float:
+    """Seconds to wait after so many failures in a row."""
+    return BACK_OFF_S[min(failures, len(BACK_OFF_S)) - 1]
 
 
 def root_cause(reason: str) -> str:

@@ -75,7 +75,7 @@ LOCAL: Final = {
     "spark.authenticate": "true",
 }
 
-_LOCAL_MASTER: Final = re.compile(r"local(?:\[(?P<cores>\d+|\*)(?P<failures>,\s*\d+)?\])?")
+_LOCAL_MASTER: Final = re.compile(r"local(?:\[(?P<cores>\d+|\*)(?P<failures>\s*,\s*\d+)?\])?")
 
 
 def spark_session(settings: Spark, clusters: int, sinks: int = 0) -> SparkSession:
@@ -113,11 +113,10 @@ def state_tasks(cores: int) -> int:
 
 def _worker_pool(master: str, clusters: int, sinks: int) -> dict[str, str]:
     """How many idle Python workers stay, 100 MB each: those that a replay needs on top end when they are done."""
-    named = re.fullmatch(r"local(?:\[(\*|\d+)(?:,.*)?\])?", master)
-    if named is None:
+    local = _LOCAL_MASTER.fullmatch(master)
+    if local is None:
         return {}
-    asked = named[1] or "1"
-    cores = os.cpu_count() or 1 if asked == "*" else int(asked)
+    cores = _local_cores(local, os.cpu_count() or 1)
     # one more for all sinks together: it keeps the clients of those that write one after the other
     return {"spark.python.factory.idleWorkerMaxPoolSize": str(clusters * state_tasks(cores) + (sinks > 0))}
 
@@ -127,10 +126,14 @@ def with_slots(conf: dict[str, str], sinks: int, processors: int) -> dict[str, s
     local = _LOCAL_MASTER.fullmatch(conf["spark.master"])
     if local is None:
         return conf
-    cores = processors if local["cores"] == "*" else int(local["cores"] or 1)
+    cores = _local_cores(local, processors)
     # what is spread over the cores is still spread over as many as there are
     spread = {"spark.default.parallelism": str(cores)}
     return spread | conf | {"spark.master": f"local[{cores + sinks}{local['failures'] or ''}]"}
+
+
+def _local_cores(local: re.Match[str], processors: int) -> int:
+    return processors if local["cores"] == "*" else int(local["cores"] or 1)
 
 
 def _processors() -> int:

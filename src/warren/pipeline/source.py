@@ -156,7 +156,7 @@ class _Planner:
                 for name, planner in self._consumers.items()
             ),
             blind=any(position.silent for position in present.values()),
-            error=_said(present),
+            error=_errors(present),
             left=sum(position.left for position in present.values()),
         )
         if together:
@@ -202,7 +202,7 @@ def planned_last(directory: Path) -> dict[str, Any] | None:
     return cast("dict[str, Any]", offset)
 
 
-def _said(positions: Mapping[str, Position]) -> str:
+def _errors(positions: Mapping[str, Position]) -> str:
     """The errors, consumer by consumer."""
     return "; ".join(
         f"consumer {name}: {position.error}" for name, position in positions.items() if position.error

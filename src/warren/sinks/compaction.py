@@ -57,15 +57,15 @@ class Upkeep:
         """What is due."""
         first = self._looked_ms is None
         hourly = first or now_ms - (self._looked_ms or 0) >= _HOUR_MS or now_ms < (self._looked_ms or 0)
-        full = [place for place, count in self._small.items() if count >= self._compact_after]
+        full = [directory for directory, count in self._small.items() if count >= self._compact_after]
         if not hourly and not full:
             return
         files = Files(session, self._path)
         if hourly:
             self._looked_ms = now_ms
             self._look(session, files, now_ms, everything=first)
-        for place in full:
-            self.compact(session, files, place)
+        for directory in full:
+            self.compact(session, files, directory)
 
     def _look(self, session: SparkSession, files: Files, now_ms: int, *, everything: bool) -> None:
         """Old days go, days that are over become one file; at the start, what was left half done is put right."""
@@ -73,62 +73,64 @@ class Upkeep:
         today = _day(now_ms - _GRACE_MS)
         if everything:
             files.remove(UNFINISHED)
-        for place in _days(files):
-            day = place.rpartition("=")[2]
+        for directory in _days(files):
+            day = directory.rpartition("=")[2]
             if day < oldest:
-                files.remove(place)
-                self._small.pop(place, None)
-                log.info("a day of the history has gone", place=place, retention_days=self._retention_days)
+                files.remove(directory)
+                self._small.pop(directory, None)
+                log.info(
+                    "a day of the history has gone", directory=directory, retention_days=self._retention_days
+                )
                 continue
-            names = [each.name for each in files.list(place)]
+            names = [each.name for each in files.list(directory)]
             if NOTE in names:
-                put_right(files, place)
+                put_right(files, directory)
             small = sum(_is_small(name) for name in names)
-            self._small[place] = small
+            self._small[directory] = small
             if day < today and len([name for name in names if name.endswith(".parquet")]) > 1:
-                self.compact(session, files, place, whole=True)
+                self.compact(session, files, directory, whole=True)
 
-    def compact(self, session: SparkSession, files: Files, place: str, *, whole: bool = False) -> None:
+    def compact(self, session: SparkSession, files: Files, directory: str, *, whole: bool = False) -> None:
         """Make one file of the small ones, or of all that are not large already.
 
         Readers may see rows twice for a moment: the new file is there before the old ones go.
         """
         found = [
             each
-            for each in files.list(place)
+            for each in files.list(directory)
             if each.name.endswith(".parquet") and (whole or _is_small(each.name))
         ]
-        self._small.pop(place, None)
+        self._small.pop(directory, None)
         for names in _grouped(found):
-            self._merge(session, files, place, names)
+            self._merge(session, files, directory, names)
 
-    def _merge(self, session: SparkSession, files: Files, place: str, names: tuple[str, ...]) -> None:
+    def _merge(self, session: SparkSession, files: Files, directory: str, names: tuple[str, ...]) -> None:
         merged = _merged_name(names)
-        draft = f"{UNFINISHED}/{place.replace('/', '_')}"
+        draft = f"{UNFINISHED}/{directory.replace('/', '_')}"
         files.remove(draft)
         _merge(
             session,
-            [f"{files.base}/{place}/{name}" for name in names],
+            [f"{files.base}/{directory}/{name}" for name in names],
             f"{files.base}/{draft}",
             self._compression,
         )
         (part,) = [each.name for each in files.list(draft) if each.name.startswith("part-")]
-        files.remove(f"{place}/{NOTE}")
-        files.put(f"{place}/{NOTE}", msgspec.json.encode(Note(merged, names)))
-        files.move(f"{draft}/{part}", f"{place}/{merged}")
-        put_right(files, place)
+        files.remove(f"{directory}/{NOTE}")
+        files.put(f"{directory}/{NOTE}", msgspec.json.encode(Note(merged, names)))
+        files.move(f"{draft}/{part}", f"{directory}/{merged}")
+        put_right(files, directory)
         files.remove(draft)
-        log.info("files of the history made into one", place=place, files=len(names))
+        log.info("files of the history made into one", directory=directory, files=len(names))
 
 
-def put_right(files: Files, place: str) -> None:
-    """Finish what a note says: the files that were replaced go, if the one in their place is there."""
-    note = msgspec.json.decode(files.read(f"{place}/{NOTE}"), type=Note)
-    if files.exists(f"{place}/{note.file}"):
+def put_right(files: Files, directory: str) -> None:
+    """Finish what a note says: the files that were replaced go, if the one in their directory is there."""
+    note = msgspec.json.decode(files.read(f"{directory}/{NOTE}"), type=Note)
+    if files.exists(f"{directory}/{note.file}"):
         for name in note.replaces:
             if name != note.file:
-                files.remove(f"{place}/{name}")
-    files.remove(f"{place}/{NOTE}")
+                files.remove(f"{directory}/{name}")
+    files.remove(f"{directory}/{NOTE}")
 
 
 def _merge(session: SparkSession, sources: list[str], target: str, compression: str) -> None:
@@ -142,7 +144,7 @@ def _merge(session: SparkSession, sources: list[str], target: str, compression: 
     }.items():
         own.conf.set(key, value)
     rows = own.read.parquet(*sources).coalesce(1)
-    writer = rows.write.option("compression", "none" if compression == "none" else compression)
+    writer = rows.write.option("compression", compression)
     writer.option("parquet.block.size", _ROW_GROUP_BYTES).mode("overwrite").parquet(target)
 
 

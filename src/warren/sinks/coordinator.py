@@ -60,9 +60,9 @@ class Sinks:
         sinks = self._settings.sink
         bounds = Bounds(self._settings.outbox.max_age * _MS, self._settings.outbox.max_bytes)
         outbox = Outbox(self._directory / "outbox", bounds, after=highest(self._directory / "queries"))
-        self._say_who_is_gone()
+        self._log_removed_sinks()
         for name, kind in self._kinds.items():
-            plan = PlanFile(plan_path(self._place(name))).read()
+            plan = PlanFile(plan_path(self._query_directory(name))).read()
             outbox.join(name, sinks[name].interval, None if plan is None else plan.done)
             self._queries[name] = SinkQuery(session, self._query_settings(name, kind), outbox, plan)
         self._outbox = outbox
@@ -101,13 +101,13 @@ class Sinks:
         )
 
     def _query_settings(self, name: str, kind: Kind) -> SinkSettings:
-        return SinkSettings(name, kind, Selection.of(self._settings.sink[name]), self._place(name))
+        return SinkSettings(name, kind, Selection.of(self._settings.sink[name]), self._query_directory(name))
 
-    def _place(self, name: str) -> Path:
+    def _query_directory(self, name: str) -> Path:
         return self._directory / "queries" / quote(name, safe=" ")
 
-    def _say_who_is_gone(self) -> None:
-        known = {self._place(name).name for name in self._kinds}
+    def _log_removed_sinks(self) -> None:
+        known = {self._query_directory(name).name for name in self._kinds}
         for path in sorted((self._directory / "queries").glob("*/plan.json")):
             if path.parent.name not in known:
                 log.info(

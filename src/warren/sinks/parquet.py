@@ -58,9 +58,9 @@ class ParquetKind(PlainKind):
     def finish(self, session: SparkSession, files: Sequence[PlacedFile]) -> None:
         if not files:
             return
-        place = Files(session, self.path)
+        files_of_history = Files(session, self.path)
         for file in files:
-            place.put(file.path, file.content)
+            files_of_history.put(file.path, file.content)
             self._kept().wrote(file.path)
 
     def keep(self, session: SparkSession, now_ms: int) -> None:

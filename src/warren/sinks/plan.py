@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from warren.sinks.sample import sync
+from warren import durable
 
 log = structlog.get_logger("warren.sinks")
 
@@ -53,11 +53,7 @@ class PlanFile:
 
     def write(self, plan: Plan) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self._path.with_suffix(".unfinished")
-        unfinished.write_bytes(msgspec.json.encode(plan))
-        sync(unfinished)
-        unfinished.rename(self._path)
-        sync(self._path.parent)
+        durable.write(self._path, msgspec.json.encode(plan))
 
 
 def highest(sinks: Path) -> int:

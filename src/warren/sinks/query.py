@@ -21,7 +21,7 @@ from pyspark.errors import PySparkException
 from warren.clock import now_ms
 from warren.common.sink_state import SinkProgress
 from warren.errors import WarrenError
-from warren.pipeline.query import BACK_OFF_S, root_cause
+from warren.pipeline.query import STEADY_S, back_off_s, root_cause
 from warren.pipeline.session import is_gone
 from warren.sinks.outbox import Outbox
 from warren.sinks.plan import Plan, PlanFile
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("warren.sinks")
 
-# a query that ran so long without a fault begins with the shortest wait again
-_STEADY_S: Final = 120.0
 _STARTS: Final = itertools.count(1)
 
 
@@ -100,8 +98,8 @@ class SinkQuery:
             self.progress.running = False
             if self._stopping.is_set() or is_gone(self._session):
                 break
-            failures = 1 if time.monotonic() - began > _STEADY_S else failures + 1
-            wait_s = _wait_s(failures)
+            failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
+            wait_s = back_off_s(failures)
             self.progress.restarts += 1
             log.warning("sink will start again", sink=self._settings.name, in_s=wait_s)
             self._stopping.wait(wait_s)
@@ -144,7 +142,7 @@ class SinkQuery:
                 raise StoppedError("The sink is to stop.")
             failures += 1
             self._tell(error, failures)
-            if self._stopping.wait(_wait_s(failures)):
+            if self._stopping.wait(back_off_s(failures)):
                 raise StoppedError("The sink is to stop.")
         self.progress.error = ""
         self.progress.number = plan.last
@@ -228,7 +226,3 @@ class SinkQuery:
 def plan_path(directory: Path) -> Path:
     """Where a sink's plan is."""
     return directory / "plan.json"
-
-
-def _wait_s(failures: int) -> float:
-    return BACK_OFF_S[min(failures, len(BACK_OFF_S)) - 1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Final, Self
 
 import pyarrow as pa
 
+from warren import durable
 from warren.sinks.tables import SCHEMAS, Tables
 
 SUFFIX: Final = ".sample"
@@ -52,9 +52,7 @@ def write(path: Path, tables: Tables) -> int:
                 with pa.ipc.new_stream(file, SCHEMAS[name], options=_OPTIONS) as stream:
                     stream.write_table(table)
             size = file.tell()
-        sync(unfinished)
-        unfinished.rename(path)
-        sync(path.parent)
+        durable.publish(unfinished, path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
@@ -75,12 +73,3 @@ def read(path: Path, wanted: Sequence[str] = tuple(SCHEMAS)) -> Tables:
                 found[name] = table
                 missing.discard(name)
     return Tables(**found)
-
-
-def sync(path: Path) -> None:
-    """Wait until the file or directory is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

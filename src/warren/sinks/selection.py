@@ -52,7 +52,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A sink's wishes."""
+    """The level and the filters of a sink."""
 
     # of the tables' names
     tables: tuple[str, ...]

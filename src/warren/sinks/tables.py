@@ -199,7 +199,7 @@ def _owners(view: ClusterView) -> tuple[pa.Array, pa.Array]:
         if at is None:
             continue
         rows = structure.rows(at)
-        places = {
+        row_of = {
             key: rows.start + number
             for number, key in enumerate(
                 zip(structure.topic[rows].tolist(), structure.partition[rows].tolist(), strict=True)
@@ -207,7 +207,7 @@ def _owners(view: ClusterView) -> tuple[pa.Array, pa.Array]:
         }
         for each in owners:
             topic = topic_index.get(view.topic_names.get(each.topic, each.topic), -1)
-            row = places.get((topic, each.partition))
+            row = row_of.get((topic, each.partition))
             if row is not None:
                 found[row] = numbers.setdefault((each.owner, each.client_id), len(numbers))
     names, ids = zip(*numbers, strict=True)

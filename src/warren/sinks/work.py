@@ -70,7 +70,7 @@ class Work:
         name = SampleName.read(path.name)
         if name is None:
             raise ValueError(path.name)
-        said: dict[str, Any] = {
+        unwritten: dict[str, Any] = {
             "sample": name.number,
             "written": False,
             "rows": 0,
@@ -83,14 +83,14 @@ class Work:
             whole = sample.read(path, wanted)
         except FileNotFoundError:
             # dropped meanwhile, and counted there
-            return said, ()
+            return unwritten, ()
         batch = Batch(name.number, name.time_ms, self.selection.applied(whole), previous)
         try:
             written = self._writer().write(batch)
         except TryAgainError as error:
-            return said | {"error": str(error) or type(error).__name__}, ()
+            return unwritten | {"error": str(error) or type(error).__name__}, ()
         outcome = {"rows": written.rows, "rejected": written.rejected, "reason": written.reason}
-        return said | outcome | {"written": True}, tuple(written.files)
+        return unwritten | outcome | {"written": True}, tuple(written.files)
 
     def _writer(self) -> Writer:
         key = (self.sink, self.start)

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from warren.config.sections import Spark
+from warren.pipeline import query
 from warren.pipeline.session import spark_session, stop
-from warren.sinks import query
 
 
 @pytest.fixture(autouse=True)

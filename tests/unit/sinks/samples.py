@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from tests.integration.pipeline.hands import group_metadata
 from tests.unit.pipeline_double import NOW, Pipeline, look, records
 
 from warren.kafka import messages
@@ -21,31 +22,6 @@ def commit(group: str, topic: str, partition: int, offset: int, at_ms: int = NOW
     return key, encode(messages.COMMIT_VALUE, 3, fields)
 
 
-def member(group: str, topic: str, *partitions: int) -> Record:
-    """A classic group with one member that holds these partitions."""
-    assigned = [{"topic": topic, "partitions": list(partitions)}]
-    assignment = encode(messages.ASSIGNMENT, 0, {"assigned_partitions": assigned, "user_data": None})
-    told = {
-        "member_id": "m",
-        "instance_id": None,
-        "client_id": f"client of {group}",
-        "client_host": "/10.0.0.1",
-        "rebalance_timeout": 1,
-        "session_timeout": 1,
-        "subscription": b"",
-        "assignment": assignment,
-    }
-    value = {
-        "protocol_type": "consumer",
-        "generation": 1,
-        "protocol": "range",
-        "leader": "m",
-        "state_timestamp": 0,
-        "members": [told],
-    }
-    return encode(messages.GROUP_KEY, 2, {"group": group}), encode(messages.GROUP_VALUE, 3, value)
-
-
 def example_view(
     cluster: str = "local", at_ms: int = NOW, *, heads: Mapping[tuple[str, int], int] | None = None
 ) -> ClusterView:
@@ -55,7 +31,7 @@ def example_view(
         commit("slow", "orders", 0, 90, at_ms - 5_000),
         commit("slow", "orders", 2, 7, at_ms - 4_000),
         commit("fast", "clicks", 0, 10, at_ms - 1_000),
-        member("slow", "orders", 0),
+        group_metadata("slow", "orders", 0),
     ]
     view = Pipeline().trigger(
         look(dict(given), at_ms, full=True),

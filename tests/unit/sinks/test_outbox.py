@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from pathlib import Path
@@ -113,10 +114,10 @@ def test_a_sample_that_was_being_written_when_the_process_died_is_no_sample(tmp_
 def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     box = made(tmp_path, a=None)
 
-    def full(_: Path) -> None:
+    def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(sample, "sync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
         fill(box, 1)
     assert list(tmp_path.iterdir()) == []

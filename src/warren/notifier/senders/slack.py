@@ -120,14 +120,14 @@ class SlackSender:
     def _posted(self, answer: Response) -> str:
         """The API reports in the body whether it accepted the message."""
         try:
-            said = json.loads(answer.text)
+            response = json.loads(answer.text)
         except ValueError:
-            said = None
-        if not isinstance(said, dict) or "ok" not in said:
+            response = None
+        if not isinstance(response, dict) or "ok" not in response:
             raise DeliveryError("The answer is not Slack's; check api-url and proxies", retriable=True)
-        if not said["ok"]:
-            raise self._refusal(answer, secrecy.without(str(said.get("error", "")), self._secrets))
-        return f"HTTP {answer.status}: accepted by Slack (ts {said.get('ts', 'unknown')})"
+        if not response["ok"]:
+            raise self._refusal(answer, secrecy.without(str(response.get("error", "")), self._secrets))
+        return f"HTTP {answer.status}: accepted by Slack (ts {response.get('ts', 'unknown')})"
 
     def _refusal(self, answer: Response, reason: str) -> DeliveryError:
         code = f": {reason}" if reason else ""
