@@ -53,7 +53,9 @@ def test_a_file_that_is_written_over_while_it_is_in_use_can_still_be_read(
     assert found[0].to_pybytes() == b"1" * 10_000
 
 
-@pytest.mark.parametrize("left", [b"", A.encode()[:9], A.encode()])
+@pytest.mark.parametrize(
+    "left", [b"", A.encode()[:9], A.encode()], ids=["nothing", "half of the identity", "the identity alone"]
+)
 def test_a_file_that_a_power_cut_left_short_is_not_taken(place: Path, scratch: Scratch, left: bytes) -> None:
     place.mkdir()
     (place / "production-7").write_bytes(left)
