@@ -24,6 +24,7 @@ from warren.memory import release_large_arrays
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session, start_worker, stop
 from warren.pipeline.source import SourceSettings
+from warren.pipeline.supervisor import stop_all
 from warren.snapshot.read_model import Counts, ReadModel
 from warren.storage.bucket import WindowSettings
 
@@ -79,11 +80,7 @@ class Engine:
     def stop(self) -> None:
         """End all queries and Spark."""
         self._stopping.set()
-        stopping = [threading.Thread(target=query.stop) for query in self._queries.values()]
-        for thread in stopping:
-            thread.start()
-        for thread in stopping:
-            thread.join()
+        stop_all(self._queries.values())
         if self._session is not None:
             stop(self._session)
 

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import re
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import structlog
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 
 from warren.common.row import ROW
 from warren.errors import WarrenError
 from warren.pipeline import source
 from warren.pipeline.location import check_location
-from warren.pipeline.session import is_gone
 from warren.pipeline.source import ClusterSource
+from warren.pipeline.supervisor import SupervisedQuery
 from warren.storage.operator import WindowOperator
 
 if TYPE_CHECKING:
@@ -34,11 +30,6 @@ if TYPE_CHECKING:
     from warren.storage.bucket import WindowSettings
 
 log = structlog.get_logger("warren.pipeline")
-
-# seconds before a query that failed is started again; the last one is repeated
-BACK_OFF_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
-# a query that ran this long without an error starts with the shortest wait again
-STEADY_S: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +76,10 @@ def with_windows(frame: DataFrame, operator: WindowOperator) -> DataFrame:
     return frame.groupBy("bucket").transformWithState(operator, ROW, "Update", "None")
 
 
-class ClusterQuery:
-    """Keeps one cluster's query running, in a thread of its own: a failing cluster does not affect the others."""
+class ClusterQuery(SupervisedQuery):
+    """One cluster's query: a failing cluster does not affect the others."""
+
+    progress: Progress
 
     def __init__(
         self,
@@ -95,62 +88,18 @@ class ClusterQuery:
         on_batch: Callable[[int, list[tuple[int, str, bytes]]], tuple[Counts, LookTaken]],
     ) -> None:
         """`on_batch` takes a trigger's number and frames and returns what was read and how the look went."""
-        self._session = session
+        super().__init__(session, f"query-{settings.cluster}", {"cluster": settings.cluster})
         self._settings = settings
         self._on_batch = on_batch
-        self._stopping = threading.Event()
-        self._query: StreamingQuery | None = None
-        self._thread = threading.Thread(target=self._run, name=f"query-{settings.cluster}", daemon=True)
         # no trigger has ended since the query was started
         self._first = False
-        # Spark itself is gone: no query can start again in this process
-        self.lost = False
         # when the last trigger's frames were taken
         self._took = time.monotonic()
         self.progress = Progress()
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Ends the query after its current trigger, or without it; returns when its thread has ended."""
-        self._stopping.set()
-        query = self._query
-        # after an unexpected end of Spark the call fails, and the query has ended too
-        with contextlib.suppress(Py4JError, OSError):
-            if query is not None and query.isActive:
-                query.stop()
-        self._thread.join()
-
-    def _run(self) -> None:
-        failures = 0
-        while not self._stopping.is_set():
-            began = time.monotonic()
-            try:
-                self._first = True
-                self.progress.caught_up = False
-                self._query = self._started()
-                self._watch(self._query)
-            except (PySparkException, Py4JError, OSError, WarrenError) as error:
-                self._fail(str(error))
-            if self._stopping.is_set():
-                break
-            if is_gone(self._session):
-                self.lost = True
-                log.error("Spark has ended", cluster=self._settings.cluster)
-                break
-            failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
-            wait_s = back_off_s(failures)
-            self.progress.restarts += 1
-            log.warning(
-                "query will be restarted",
-                cluster=self._settings.cluster,
-                in_s=wait_s,
-                error=self.progress.error,
-            )
-            self._stopping.wait(wait_s)
-
     def _started(self) -> StreamingQuery:
+        self._first = True
+        self.progress.caught_up = False
         settings, session = self._settings, self._session
         # Spark would refuse offsets of another format with an unhelpful error
         source.planned_last(settings.checkpoint)
@@ -203,15 +152,6 @@ class ClusterQuery:
         progress.blind, progress.seen_ms = look.blind, look.as_of_ms
         progress.caught_up = look.caught_up
 
-    def _watch(self, query: StreamingQuery) -> None:
-        self.progress.running = True
-        while not query.awaitTermination(1):
-            if self._stopping.is_set():
-                # stopped while it was being started
-                query.stop()
-            self._note(query)
-        self.progress.running = False
-
     def _note(self, query: StreamingQuery) -> None:
         last = query.lastProgress
         if last is None:
@@ -225,22 +165,9 @@ class ClusterQuery:
         progress.phases = dict(last.durationMs)
         progress.trigger_ms = progress.phases.get("triggerExecution", 0)
 
-    def _fail(self, reason: str) -> None:
+    def _failed(self) -> None:
         self._first = False
-        self.progress.running, self.progress.blind = False, True
-        self.progress.error = root_cause(reason)
-        log.error("query failed", cluster=self._settings.cluster, error=self.progress.error, detail=reason)
-
-
-def back_off_s(failures: int) -> float:
-    """Seconds to wait after so many failures in a row."""
-    return BACK_OFF_S[min(failures, len(BACK_OFF_S)) - 1]
-
-
-def root_cause(reason: str) -> str:
-    """The cause in Spark's error message: the message of Python's last exception, else its first line."""
-    raised = re.findall(r"^(?:[\w.]+(?:Error|Exception)): (.+)$", reason, re.MULTILINE)
-    return raised[-1] if raised else (reason.strip().splitlines() or ["unknown"])[0]
+        self.progress.blind = True
 
 
 def _identifier(name: str) -> str:

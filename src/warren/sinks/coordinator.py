@@ -11,6 +11,7 @@ from urllib.parse import quote
 import structlog
 
 from warren.common.sink_state import SinkProgress, SinkState
+from warren.pipeline.supervisor import stop_all
 from warren.sinks.kinds import kind_of
 from warren.sinks.outbox import Bounds, Outbox
 from warren.sinks.plan import PlanFile, highest
@@ -80,11 +81,7 @@ class Sinks:
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()
-        stopping = [threading.Thread(target=query.stop) for query in self._queries.values()]
-        for thread in stopping:
-            thread.start()
-        for thread in stopping:
-            thread.join()
+        stop_all(self._queries.values())
 
     def states(self) -> list[SinkState]:
         """How each sink is doing, by name; at once and from any thread."""

@@ -6,10 +6,7 @@ batch writes is in the sink's plan file before it begins; the writing is a task 
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,8 +18,7 @@ from pyspark.errors import PySparkException
 from warren.clock import now_ms
 from warren.common.sink_state import SinkProgress
 from warren.errors import WarrenError
-from warren.pipeline.query import STEADY_S, back_off_s, root_cause
-from warren.pipeline.session import is_gone
+from warren.pipeline.supervisor import SupervisedQuery, back_off_s, root_cause
 from warren.sinks.outbox import Outbox
 from warren.sinks.plan import Plan, PlanFile
 from warren.sinks.selection import Selection
@@ -53,56 +49,29 @@ class SinkSettings:
     directory: Path
 
 
-class SinkQuery:
-    """Keeps one sink's query running, in a thread of its own: a sink that fails disturbs nobody else."""
+class SinkQuery(SupervisedQuery):
+    """One sink's query: a sink that fails disturbs nobody else."""
+
+    progress: SinkProgress
 
     def __init__(
         self, session: SparkSession, settings: SinkSettings, outbox: Outbox, plan: Plan | None
     ) -> None:
         """`plan`: the one that was made last, None for a new sink."""
-        self._session = session
+        super().__init__(session, f"sink-{settings.name}", {"sink": settings.name})
         self._settings = settings
         self._outbox = outbox
         self._plan = plan
         self._plans = PlanFile(plan_path(settings.directory))
-        self._stopping = threading.Event()
-        self._query: StreamingQuery | None = None
         self._start = 0
-        self._thread = threading.Thread(target=self._run, name=f"sink-{settings.name}", daemon=True)
         self.progress = SinkProgress(number=plan.done if plan else 0)
-
-    def start(self) -> None:
-        self._thread.start()
 
     def stop(self) -> None:
         """Ends the query without its current batch; returns when its thread has ended."""
         self._stopping.set()
+        # a batch may be waiting for the next sample
         self._outbox.wake()
-        query = self._query
-        # a Spark that ended by itself answers no more, and took the query along
-        with contextlib.suppress(Py4JError, PySparkException, OSError):
-            if query is not None and query.isActive:
-                query.stop()
-        self._thread.join()
-
-    def _run(self) -> None:
-        failures = 0
-        while not self._stopping.is_set():
-            began = time.monotonic()
-            try:
-                self._query = self._started()
-                self._watch(self._query)
-            except (PySparkException, Py4JError, OSError, WarrenError) as error:
-                if not self._stopping.is_set():
-                    self._fail(root_cause(str(error)), detail=str(error))
-            self.progress.running = False
-            if self._stopping.is_set() or is_gone(self._session):
-                break
-            failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
-            wait_s = back_off_s(failures)
-            self.progress.restarts += 1
-            log.warning("sink will start again", sink=self._settings.name, in_s=wait_s)
-            self._stopping.wait(wait_s)
+        super().stop()
 
     def _started(self) -> StreamingQuery:
         self._start = next(_STARTS)
@@ -120,13 +89,6 @@ class SinkQuery:
         )
         session.sparkContext.setLocalProperty("spark.scheduler.pool", f"sink {name}")
         return writer.start()
-
-    def _watch(self, query: StreamingQuery) -> None:
-        self.progress.running = True
-        while not query.awaitTermination(1):
-            if self._stopping.is_set():
-                # asked to stop while it was being started
-                query.stop()
 
     def _take(self, frame: DataFrame, batch: int) -> None:
         plan = self._planned(batch)
@@ -217,10 +179,8 @@ class SinkQuery:
         self.progress.failures += 1
         self.progress.error = error
 
-    def _fail(self, error: str, detail: str) -> None:
-        log.error("sink failed", sink=self._settings.name, error=error, detail=detail)
+    def _failed(self) -> None:
         self.progress.failures += 1
-        self.progress.error = error
 
 
 def plan_path(directory: Path) -> Path:

@@ -9,14 +9,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from warren.config.sections import Spark
-from warren.pipeline import query
+from warren.pipeline import supervisor
 from warren.pipeline.session import spark_session, stop
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sinks try again sooner than users would want it."""
-    monkeypatch.setattr(query, "BACK_OFF_S", (0.2, 0.5))
+    monkeypatch.setattr(supervisor, "BACK_OFF_S", (0.2, 0.5))
 
 
 @pytest.fixture(scope="module")

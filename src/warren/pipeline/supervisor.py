@@ -1,0 +1,132 @@
+"""Keeps a streaming query running: its thread, its restarts after an error, its end."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, Protocol
+
+import structlog
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+
+from warren.errors import WarrenError
+from warren.pipeline.session import is_gone
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+log = structlog.get_logger("warren.pipeline")
+
+# seconds before a query that failed is started again; the last one is repeated
+BACK_OFF_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
+# a query that ran this long without an error starts with the shortest wait again
+STEADY_S: Final = 120.0
+
+
+class _Progress(Protocol):
+    running: bool
+    restarts: int
+    error: str
+
+
+class SupervisedQuery(ABC):
+    """One streaming query in a thread of its own: when it fails it is started again, and no other is affected."""
+
+    progress: _Progress
+
+    def __init__(self, session: SparkSession, thread: str, label: dict[str, str]) -> None:
+        """`label` says in log lines whose query it is."""
+        self._session = session
+        self._label = label
+        self._stopping = threading.Event()
+        self._query: StreamingQuery | None = None
+        self._thread = threading.Thread(target=self._run, name=thread, daemon=True)
+        # Spark itself is gone: no query can start again in this process
+        self.lost = False
+
+    @abstractmethod
+    def _started(self) -> StreamingQuery:
+        """Start the query."""
+
+    def _note(self, query: StreamingQuery) -> None:  # noqa: B027 (not every query has something to note)
+        """Called once a second while the query runs."""
+
+    @abstractmethod
+    def _failed(self) -> None:
+        """Called when the query could not be started, or has ended with an error."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the query after its current trigger, or without it; returns when its thread has ended."""
+        self._stopping.set()
+        query = self._query
+        # after an unexpected end of Spark the call fails, and the query has ended too
+        with contextlib.suppress(Py4JError, PySparkException, OSError):
+            if query is not None and query.isActive:
+                query.stop()
+        self._thread.join()
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            try:
+                self._query = self._started()
+                self._watch(self._query)
+            except (PySparkException, Py4JError, OSError, WarrenError) as error:
+                # what our own stop has cut off is no failure
+                if not self._stopping.is_set():
+                    self._fail(str(error))
+            self.progress.running = False
+            if self._stopping.is_set():
+                break
+            if is_gone(self._session):
+                self.lost = True
+                log.error("Spark has ended", **self._label)
+                break
+            failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
+            wait_s = back_off_s(failures)
+            self.progress.restarts += 1
+            log.warning("query will be restarted", **self._label, in_s=wait_s, error=self.progress.error)
+            self._stopping.wait(wait_s)
+
+    def _watch(self, query: StreamingQuery) -> None:
+        self.progress.running = True
+        while not query.awaitTermination(1):
+            if self._stopping.is_set():
+                # stopped while it was being started
+                query.stop()
+            self._note(query)
+
+    def _fail(self, reason: str) -> None:
+        self.progress.error = root_cause(reason)
+        log.error("query failed", **self._label, error=self.progress.error, detail=reason)
+        self._failed()
+
+
+def stop_all(queries: Iterable[SupervisedQuery]) -> None:
+    """Stop them side by side: each may take as long as its trigger."""
+    stopping = [threading.Thread(target=query.stop) for query in queries]
+    for thread in stopping:
+        thread.start()
+    for thread in stopping:
+        thread.join()
+
+
+def back_off_s(failures: int) -> float:
+    """Seconds to wait after so many failures in a row."""
+    return BACK_OFF_S[min(failures, len(BACK_OFF_S)) - 1]
+
+
+def root_cause(reason: str) -> str:
+    """The cause in Spark's error message: the message of Python's last exception, else its first line."""
+    raised = re.findall(r"^(?:[\w.]+(?:Error|Exception)): (.+)$", reason, re.MULTILINE)
+    return raised[-1] if raised else (reason.strip().splitlines() or ["unknown"])[0]

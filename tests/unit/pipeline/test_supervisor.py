@@ -1,0 +1,128 @@
+"""A query that fails is started again, alone and with longer and longer waits; a stop is no failure."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pytest
+from pyspark.errors import PySparkException
+from tests.processes import eventually
+
+from warren.pipeline import supervisor
+from warren.pipeline.supervisor import SupervisedQuery, back_off_s, root_cause, stop_all
+
+
+@dataclass
+class Progress:
+    running: bool = False
+    restarts: int = 0
+    error: str = ""
+
+
+class Streaming:
+    """Spark's side: runs until it is stopped, or until its error comes."""
+
+    def __init__(self, error: str = "") -> None:
+        self.error = error
+        self.stopped = threading.Event()
+        self.isActive = True
+
+    def awaitTermination(self, timeout: float) -> bool:
+        if self.error:
+            raise PySparkException(self.error)
+        return self.stopped.wait(min(timeout, 0.01))
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+
+class Example(SupervisedQuery):
+    def __init__(self, *errors: str) -> None:
+        super().__init__(cast("Any", None), "example", {"cluster": "production"})
+        self.progress = Progress()
+        self.errors = list(errors)
+        self.failures: list[str] = []
+        self.started: list[Streaming] = []
+        self.notes = 0
+
+    def _started(self) -> Any:
+        self.started.append(Streaming(self.errors.pop(0) if self.errors else ""))
+        return self.started[-1]
+
+    def _note(self, query: Any) -> None:
+        self.notes += 1
+
+    def _failed(self) -> None:
+        self.failures.append(self.progress.error)
+
+
+@pytest.fixture(autouse=True)
+def running_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "BACK_OFF_S", (0.001, 0.002))
+    monkeypatch.setattr(supervisor, "is_gone", lambda _: False)
+
+
+def test_a_query_that_fails_is_started_again() -> None:
+    query = Example("first", "second")
+    query.start()
+    assert eventually(lambda: query.notes > 0, within_s=10)
+    assert query.progress == Progress(running=True, restarts=2, error="second")
+    query.stop()
+    assert query.failures == ["first", "second"]
+    assert len(query.started) == 3
+    assert not query.progress.running
+    assert not query.lost
+
+
+def test_what_a_stop_cuts_off_is_no_failure() -> None:
+    query = Example()
+    query.start()
+    assert eventually(lambda: query.notes > 0, within_s=10)
+    query._stopping.set()
+    query.started[0].error = "Job was cancelled"
+    query.stop()
+    assert query.failures == []
+    assert query.progress.restarts == 0
+
+
+def test_without_spark_nothing_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "is_gone", lambda _: True)
+    query = Example("Java has ended")
+    query.start()
+    query._thread.join(10)
+    assert query.lost
+    assert len(query.started) == 1
+
+
+def test_queries_are_stopped_side_by_side() -> None:
+    gate = threading.Barrier(2, timeout=10)
+
+    class Slow(Example):
+        def stop(self) -> None:
+            gate.wait()
+            super().stop()
+
+    queries = [Slow(), Slow()]
+    for query in queries:
+        query.start()
+    stop_all(queries)
+    assert not any(query._thread.is_alive() for query in queries)
+
+
+def test_waits_grow_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor, "BACK_OFF_S", (1.0, 2.0, 5.0))
+    assert [back_off_s(failures) for failures in (1, 2, 3, 4, 100)] == [1, 2, 5, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("[STREAM_FAILED] x\n  File a\nValueError: one\nwarren.errors.KafkaError: two\n", "two"),
+        ("first line\nsecond", "first line"),
+        ("  \n", "unknown"),
+    ],
+)
+def test_the_cause_is_the_last_exception_of_python(reason: str, cause: str) -> None:
+    assert root_cause(reason) == cause
