@@ -1,4 +1,4 @@
-"""A real Kafka broker for the tests that want one: made when the first asks, gone when the last has ended."""
+"""Real servers for the tests that want them: made when the first asks, gone when the last has ended."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from tests.influxdb import InfluxServer
 
 from warren.demo.broker import Broker
 
@@ -38,3 +39,10 @@ def broker_factory() -> Iterator[BrokerFactory]:
             return brokers.enter_context(Broker(**arguments))
 
         yield make
+
+
+@pytest.fixture(scope="session")
+def influxdb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InfluxServer]:
+    """One InfluxDB 1.x for the whole run: share it, use a database of your own, never stop it."""
+    with InfluxServer(tmp_path_factory.mktemp("influxdb")) as running:
+        yield running
