@@ -17,7 +17,7 @@ from warren.cli.attempts import Probe, UnreachableError
 from warren.config import AnyNotifier, Settings
 from warren.config.modules import EmailNotifier, HttpNotifier, SlackNotifier
 from warren.errors import ConfigError
-from warren.notifier.senders.tls import tls_context
+from warren.tls import tls_context
 
 MakeContext = Callable[[], ssl.SSLContext]
 

@@ -15,8 +15,8 @@ from warren.notifier.senders.http import HttpSender
 from warren.notifier.senders.http_client import HttpClient
 from warren.notifier.senders.null import NullSender
 from warren.notifier.senders.slack import SlackSender
-from warren.notifier.senders.tls import tls_context
 from warren.notifier.templates import Template, load_template, text_template
+from warren.tls import tls_context
 
 __all__ = ["DeliveryError", "Draft", "Sender", "sender"]
 

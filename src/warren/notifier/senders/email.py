@@ -16,8 +16,8 @@ from warren.config.modules import EmailNotifier
 from warren.notifier.message import Kind, Message
 from warren.notifier.senders.delivery import DeliveryError, Draft
 from warren.notifier.senders.mail import addresses, mail, printable
-from warren.notifier.senders.tls import certificate_error
 from warren.notifier.templates import Template, TemplateError
+from warren.tls import certificate_error
 
 # mail servers on this port use TLS from the first byte
 _TLS_PORT: Final = 465

@@ -13,7 +13,7 @@ import httpx
 
 from warren import __version__, secrecy
 from warren.notifier.senders.delivery import DeliveryError
-from warren.notifier.senders.tls import certificate_error
+from warren.tls import certificate_error
 
 USER_AGENT: Final = f"Warren/{__version__}"
 # responses are only quoted, never stored

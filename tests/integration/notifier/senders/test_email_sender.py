@@ -20,7 +20,7 @@ from warren.demo.certificates import Certificates
 from warren.notifier.message import Message
 from warren.notifier.senders.delivery import DeliveryError
 from warren.notifier.senders.email import EmailSender
-from warren.notifier.senders.tls import tls_context
+from warren.tls import tls_context
 
 LIMIT_S = 20.0
 TEXT = (

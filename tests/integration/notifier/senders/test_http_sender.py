@@ -21,7 +21,7 @@ from warren.errors import ConfigError
 from warren.notifier.senders.delivery import DeliveryError
 from warren.notifier.senders.http import HttpSender
 from warren.notifier.senders.http_client import HttpClient
-from warren.notifier.senders.tls import tls_context
+from warren.tls import tls_context
 
 LIMIT_S = 20.0
 

@@ -18,8 +18,8 @@ from warren.notifier.message import Kind
 from warren.notifier.senders.delivery import DeliveryError
 from warren.notifier.senders.http_client import HttpClient
 from warren.notifier.senders.slack import SlackSender
-from warren.notifier.senders.tls import tls_context
 from warren.notifier.templates import Template
+from warren.tls import tls_context
 
 LIMIT_S = 20.0
 

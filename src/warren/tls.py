@@ -1,4 +1,4 @@
-"""TLS contexts of senders: the system's CAs, additional ones from a file, or no verification."""
+"""TLS contexts of HTTP and mail clients: the system's CAs, additional ones from a file, or no verification."""
 
 from __future__ import annotations
 
