@@ -36,6 +36,8 @@ GROUPS: Final = pa.schema(
         pa.field("complete", pa.float32(), nullable=False),
         pa.field("partition_count", pa.int32(), nullable=False),
         pa.field("total_lag", pa.int64(), nullable=False),
+        # sum of the partitions' last commits: its growth is what the group consumes
+        pa.field("total_offset", pa.int64(), nullable=False),
         # of the partition with the greatest lag
         pa.field("max_lag", pa.int64(), nullable=False),
         pa.field("max_lag_topic", _NAME),
@@ -165,6 +167,9 @@ def _groups(view: ClusterView) -> pa.Table:
         complete=rolled.complete,
         partition_count=rolled.partition_count,
         total_lag=rolled.totallag,
+        total_offset=np.add.reduceat(view.last_offset, structure.begin[:-1])
+        if some
+        else np.zeros(len(structure.groups), np.int64),
         max_lag=rolled.maxlag,
         max_lag_topic=_names(of_worst(structure.topic), structure.topics),
         max_lag_partition=of_worst(structure.partition),

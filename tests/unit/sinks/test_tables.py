@@ -34,6 +34,7 @@ def test_groups_say_what_the_api_says() -> None:
         "complete": 0.0,
         "partition_count": 3,
         "total_lag": 10,
+        "total_offset": 97,
         "max_lag": 10,
         "max_lag_topic": "orders",
         "max_lag_partition": 0,
