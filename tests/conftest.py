@@ -9,6 +9,7 @@ from typing import Any
 import hypothesis
 import pytest
 from tests.influxdb import InfluxServer
+from tests.search_server import SearchServer, search_server
 
 from warren.demo.broker import Broker
 
@@ -45,4 +46,21 @@ def broker_factory() -> Iterator[BrokerFactory]:
 def influxdb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InfluxServer]:
     """One InfluxDB 1.x for the whole run: share it, use a database of your own, never stop it."""
     with InfluxServer(tmp_path_factory.mktemp("influxdb")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def elasticsearch() -> Iterator[SearchServer]:
+    """One Elasticsearch for the whole run: use indices of your own; whoever stops it starts it again.
+
+    It takes long to start: mark what uses it with `pytest.mark.xdist_group("elasticsearch")`.
+    """
+    with search_server("elasticsearch") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def opensearch() -> Iterator[SearchServer]:
+    """The same with OpenSearch; `pytest.mark.xdist_group("opensearch")`."""
+    with search_server("opensearch") as running:
         yield running

@@ -53,11 +53,13 @@ class Jar:
     organisation: str
     name: str
     version: str
+    # the end of its file name: jar, or zip for a whole distribution
+    kind: str = "jar"
 
     @property
     def relative_path(self) -> Path:
         """Its path below the cache's `jars`."""
-        return Path(self.organisation, f"{self.name}-{self.version}.jar")
+        return Path(self.organisation, f"{self.name}-{self.version}.{self.kind}")
 
     @property
     def coordinates(self) -> str:
@@ -66,14 +68,16 @@ class Jar:
 
 
 def read_lock(path: Path = KAFKA_LOCK) -> tuple[Jar, ...]:
-    """The archives of a lock file: lines of `sha256  organisation:name:version`."""
+    """The archives of a lock file: lines of `sha256  organisation:name:version`, with `:zip` behind for a zip."""
     rows = (
         line.split() for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")
     )
     return tuple(Jar(sha256, *coordinates.split(":")) for sha256, coordinates in rows)
 
 
-def ensure_jars(java: Java, jars: Sequence[Jar], console: Console | None = None) -> tuple[Path, ...]:
+def ensure_jars(
+    java: Java, jars: Sequence[Jar], console: Console | None = None, *, what: str = "Kafka"
+) -> tuple[Path, ...]:
     """The archives' paths in the cache, each verified; fetches what is missing or damaged, showing progress.
 
     Safe to call from many processes at once: one fetches, the others wait for it.
@@ -83,11 +87,11 @@ def ensure_jars(java: Java, jars: Sequence[Jar], console: Console | None = None)
     if _damaged(directory, jars):
 
         def print_waiting() -> None:
-            console.print("Another process is fetching the Kafka jars: waiting for it.")
+            console.print(f"Another process is fetching the {what} jars: waiting for it.")
 
         with locked(directory.with_name("jars.lock"), print_waiting):
             if damaged := _damaged(directory, jars):
-                _fetch_with_progress(java, damaged, directory, console)
+                _fetch_with_progress(java, damaged, directory, console, what)
     return tuple(directory / jar.relative_path for jar in jars)
 
 
@@ -104,7 +108,9 @@ def _sha256(path: Path) -> str | None:
         return None
 
 
-def _fetch_with_progress(java: Java, jars: Sequence[Jar], directory: Path, console: Console) -> None:
+def _fetch_with_progress(
+    java: Java, jars: Sequence[Jar], directory: Path, console: Console, what: str
+) -> None:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -114,9 +120,9 @@ def _fetch_with_progress(java: Java, jars: Sequence[Jar], directory: Path, conso
     )
     if not console.is_terminal:
         # in a log file the bar is one line at the end: print the reason of the wait before it
-        console.print(f"Fetching Kafka: {len(jars)} jars, once.")
+        console.print(f"Fetching {what}: {len(jars)} jars, once.")
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task("Fetching Kafka, once", total=len(jars))
+        task = progress.add_task(f"Fetching {what}, once", total=len(jars))
         fetch_jars(
             java, jars, directory, lambda done, total: progress.update(task, completed=done, total=total)
         )
@@ -181,7 +187,8 @@ def _wanted(jars: Iterable[Jar]) -> str:
     """The Ivy file that lists what to fetch: exactly these, without dependencies."""
     rows = "\n".join(
         f"    <dependency org={quoteattr(jar.organisation)} name={quoteattr(jar.name)}"
-        f' rev={quoteattr(jar.version)} transitive="false"/>'
+        f' rev={quoteattr(jar.version)} transitive="false">'
+        f"<artifact name={quoteattr(jar.name)} type={quoteattr(jar.kind)} ext={quoteattr(jar.kind)}/></dependency>"
         for jar in jars
     )
     return (
@@ -216,8 +223,10 @@ def _reason(output: str) -> str:
 
 
 if __name__ == "__main__":
-    # for tools/setup: fetch everything while there is a network
+    # for tools/setup: fetch everything while there is a network; arguments: lock files of servers that tests need
     try:
         ensure_jars(find_java(), read_lock())
+        for each in sys.argv[1:]:
+            ensure_jars(find_java(), read_lock(Path(each)), what="servers for the tests")
     except WarrenError as problem:
         sys.exit(str(problem))

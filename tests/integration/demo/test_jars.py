@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import shutil
 import subprocess
@@ -97,6 +98,16 @@ def test_a_jar_that_cannot_be_had_is_named(mirror: Path, jars: tuple[Jar, ...], 
     unknown = replace(jars[0], version="99.9")
     with pytest.raises(JarError, match=rf"{unknown.coordinates} could not be fetched .* check the network"):
         ensure_jars(find_java(), (unknown,), console)
+
+
+def test_a_distribution_is_a_zip(mirror: Path, console: Console) -> None:
+    content = b"a whole server"
+    server = Jar(hashlib.sha256(content).hexdigest(), "org.example", "server", "1.0", "zip")
+    (mirror / "org.example").mkdir()
+    (mirror / "org.example" / "server-1.0.zip").write_bytes(content)
+    (path,) = ensure_jars(find_java(), (server,), console, what="a server")
+    assert path.read_bytes() == content
+    assert "Fetching a server" in console.export_text()
 
 
 FETCH = """
