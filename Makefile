@@ -4,6 +4,8 @@
 .PHONY: help demo test test-unit test-integration test-e2e test-telegraf lint format bench package lock clean
 
 BIN := .venv/bin
+# most tests wait for a server: two files at a time, the long ones first. ARGS="-n 0" for one after the other
+PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' Makefile
@@ -14,19 +16,19 @@ demo: ## a broker, traffic, the pipeline and a live table of the groups, on this
 
 test: ## all tests
 	@tools/setup test
-	@$(BIN)/pytest $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 test-unit: ## the tests that need no server
 	@tools/setup run
-	@$(BIN)/pytest tests/unit $(ARGS)
+	@$(PYTEST) tests/unit $(ARGS)
 
 test-integration: ## the tests against real servers
 	@tools/setup test
-	@$(BIN)/pytest tests/integration $(ARGS)
+	@$(PYTEST) tests/integration $(ARGS)
 
 test-e2e: ## the tests of the whole
 	@tools/setup test
-	@$(BIN)/pytest tests/e2e $(ARGS)
+	@$(PYTEST) tests/e2e $(ARGS)
 
 test-telegraf: ## what Telegraf reads from Warren; builds Telegraf first, once, with Go
 	@tools/setup run
