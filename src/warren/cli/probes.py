@@ -4,6 +4,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -20,9 +21,11 @@ from warren.cli.notifier_probes import notifier_probes
 from warren.config import Settings
 from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink
 from warren.config.sections import KafkaConsumer
+from warren.errors import WarrenError
 from warren.kafka.client import client_properties
 from warren.kafka.login import with_login
 from warren.notifier.leadership import login_options
+from warren.sinks.influxdb import InfluxdbKind
 
 # the clients' own log lines would mix with our output
 _SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)
@@ -68,7 +71,7 @@ def _sink(settings: Settings, key: str, sink: object) -> Iterator[Probe]:
             attempt = partial(_http, url, headers=headers, auth=login, verify=verify)
             yield Probe(key, "Elasticsearch", url, attempt)
     elif isinstance(sink, InfluxdbSink):
-        yield Probe(key, "InfluxDB", sink.url, partial(_http, sink.url.rstrip("/") + "/ping"))
+        yield Probe(key, "InfluxDB", sink.url, partial(_influxdb, InfluxdbKind.of(sink, settings)))
     elif isinstance(sink, KafkaSink):
         properties = client_properties(settings, sink.client_profile, sink.servers)
         yield Probe(key, "Kafka", ",".join(sink.servers), partial(_kafka, properties, sink.topic))
@@ -126,6 +129,14 @@ def _http(url: str, limit_s: float, **options: Any) -> str:
     if answer.is_error:
         raise UnreachableError(f"answered {answer.status_code} {answer.reason_phrase}")
     return f"answered {answer.status_code}"
+
+
+def _influxdb(kind: InfluxdbKind, limit_s: float) -> str:
+    """Whether it could be written to, login and rights included."""
+    try:
+        return replace(kind, timeout_s=limit_s).writer().try_out()
+    except WarrenError as error:
+        raise UnreachableError(str(error)) from None
 
 
 def _directory(path: str, _limit_s: float) -> str:

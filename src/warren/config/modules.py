@@ -268,6 +268,12 @@ class InfluxdbSink(Sink):
     bucket: str = Field(default="", description="version 2: bucket")
     token: Secret = Field(default=NoSecret, description="version 2: token")
     timeout: Positive = Field(default=10, description="seconds that a request may take")
+    batch_size: Positive = Field(default=5000, description="points in a request")
+    compression: Annotated[Literal["gzip", "none"], Lower] = Field(
+        default="gzip", description="how requests are compressed"
+    )
+    extra_ca: InputFile = Field(default="", description="certificates (PEM) to trust besides the system's")
+    noverify: bool = Field(default=False, description="do not check the server's certificate")
 
     @model_validator(mode="after")
     def _one_version(self) -> Self:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warren.config.modules import ParquetSink
+from warren.config.modules import InfluxdbSink, ParquetSink
 
 if TYPE_CHECKING:
     from warren.config import AnySink, Settings
@@ -18,5 +18,9 @@ def kind_of(sink: AnySink, settings: Settings) -> Kind | None:
             from warren.sinks.parquet import ParquetKind  # noqa: PLC0415
 
             return ParquetKind.of(sink)
+        case InfluxdbSink():
+            from warren.sinks.influxdb import InfluxdbKind  # noqa: PLC0415
+
+            return InfluxdbKind.of(sink, settings)
         case _:
             return None

@@ -18,6 +18,10 @@ from warren.config.sections import Cluster, KafkaConsumer, KafkaZkConsumer, Stor
 class Handler(http.server.BaseHTTPRequestHandler):
     """Answers as its path says: /503/… with 503; /login/… only with a login; everything else with 200."""
 
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.do_GET()
+
     def do_GET(self) -> None:
         login = self.headers.get("Authorization", "")
         first = self.path.split("/")[1]
@@ -98,12 +102,18 @@ def test_elasticsearch_wants_a_login(url: str, login: str) -> None:
 
 def test_influxdb_is_out_of_service(url: str) -> None:
     outcome = sink_outcome(InfluxdbSink(url=f"{url}/503", database="burrow"))
-    assert (outcome.reached, outcome.detail) == (False, "answered 503 Service Unavailable")
+    assert (outcome.reached, outcome.detail) == (
+        False,
+        f"InfluxDB at {url.removeprefix('http://')} answered HTTP 503; see its log",
+    )
 
 
 def test_nobody_listens() -> None:
     outcome = sink_outcome(InfluxdbSink(url="http://127.0.0.1:1", database="burrow"))
-    assert (outcome.reached, outcome.detail) == (False, "[Errno 111] Connection refused")
+    assert (outcome.reached, outcome.detail) == (
+        False,
+        "No answer from InfluxDB at 127.0.0.1:1: Connection refused; check url and that it runs",
+    )
 
 
 def test_parquet_writes_where_it_may(tmp_path: Path) -> None:

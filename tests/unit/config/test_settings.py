@@ -250,6 +250,10 @@ DEFAULTS |= {
         "bucket": "",
         "token": SECRET,
         "timeout": 10,
+        "batch-size": 5000,
+        "compression": "gzip",
+        "extra-ca": "",
+        "noverify": False,
     },
     "sink kafka": SINK
     | {
