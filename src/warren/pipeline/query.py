@@ -18,6 +18,7 @@ from warren.pipeline import source
 from warren.pipeline.location import check_location
 from warren.pipeline.source import ClusterSource
 from warren.pipeline.supervisor import SupervisedQuery
+from warren.pipeline.torn_files import remove_torn_files
 from warren.storage.operator import WindowOperator
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class ClusterQuery(SupervisedQuery):
         self._first = True
         self.progress.caught_up = False
         settings, session = self._settings, self._session
+        remove_torn_files(settings.checkpoint)
         # Spark would refuse offsets of another format with an unhelpful error
         source.planned_last(settings.checkpoint)
         check_location(settings.checkpoint)

@@ -19,6 +19,7 @@ from warren.clock import now_ms
 from warren.common.sink_state import SinkProgress
 from warren.errors import WarrenError
 from warren.pipeline.supervisor import SupervisedQuery, back_off_s, root_cause
+from warren.pipeline.torn_files import remove_torn_files
 from warren.sinks.outbox import Outbox
 from warren.sinks.plan import Plan, PlanFile
 from warren.sinks.selection import Selection
@@ -76,6 +77,8 @@ class SinkQuery(SupervisedQuery):
     def _started(self) -> StreamingQuery:
         self._start = next(_STARTS)
         session, name = self._session, self._settings.name
+        checkpoint = self._settings.directory / "query"
+        remove_torn_files(checkpoint)
         clock = (
             session.readStream.format("rate-micro-batch")
             .option("rowsPerBatch", 1)
@@ -84,7 +87,7 @@ class SinkQuery(SupervisedQuery):
         )
         writer = (
             clock.writeStream.queryName(f"sink {name}")
-            .option("checkpointLocation", str(self._settings.directory / "query"))
+            .option("checkpointLocation", str(checkpoint))
             .foreachBatch(self._take)
         )
         session.sparkContext.setLocalProperty("spark.scheduler.pool", f"sink {name}")

@@ -134,7 +134,9 @@ def test_state_of_another_format_is_refused_with_a_sentence(
 
 @pytest.fixture(scope="module")
 def engine(past: Past) -> Iterator[Engine]:
-    """The second life, in which one cluster is down and somebody has asked for a deletion in between."""
+    """The second life after a power cut, in which one cluster is down and somebody has asked for a deletion."""
+    offsets_files = (past.directory / "up" / "query" / "offsets").glob("[0-9]*")
+    max(offsets_files, key=lambda path: int(path.name)).write_bytes(b"")
     Requests(past.directory / "up" / "requests").add(Request("unwanted"))
     with running(past.settings, ready=()) as engine:
         yield engine
