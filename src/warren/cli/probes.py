@@ -17,6 +17,7 @@ from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
 from warren.cli.attempts import Probe, UnreachableError
+from warren.cli.kafka_sink_probe import kafka_sink
 from warren.cli.notifier_probes import notifier_probes
 from warren.config import Settings
 from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink
@@ -73,8 +74,7 @@ def _sink(settings: Settings, key: str, sink: object) -> Iterator[Probe]:
     elif isinstance(sink, InfluxdbSink):
         yield Probe(key, "InfluxDB", sink.url, partial(_influxdb, InfluxdbKind.of(sink, settings)))
     elif isinstance(sink, KafkaSink):
-        properties = client_properties(settings, sink.client_profile, sink.servers)
-        yield Probe(key, "Kafka", ",".join(sink.servers), partial(_kafka, properties, sink.topic))
+        yield Probe(key, "Kafka", ",".join(sink.servers), partial(kafka_sink, settings, sink))
     elif isinstance(sink, ParquetSink):
         yield Probe(key, "Parquet", sink.path, partial(_directory, sink.path))
 

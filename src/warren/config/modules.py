@@ -298,3 +298,23 @@ class KafkaSink(Sink):
     client_profile: ClientProfileName = Field(
         default="", description="name of a [client-profile.N] section; empty: defaults"
     )
+    level: Annotated[Literal["group", "topic", "partition", "changes"], Lower] = Field(  # type: ignore[assignment]
+        default="partition",
+        description="what is written: groups; also heads and tails of topics; also every partition of a group; "
+        "changes: instead of all that only verdicts that change",
+    )
+    create_topic: bool = Field(
+        default=False, description="create the topic when it is missing, with the brokers' defaults"
+    )
+    transactions: bool = Field(
+        default=True,
+        description="a transaction for each sample: after a crash no sample is there twice for readers of committed "
+        "records",
+    )
+    compression: Annotated[Literal["lz4", "zstd", "snappy", "gzip", "none"], Lower] = Field(
+        default="lz4", description="how batches are compressed"
+    )
+    batch_size: Annotated[Whole, Field(ge=1, le=2147483647)] = Field(
+        default=1_000_000, description="bytes of a batch at most, Kafka's batch.size"
+    )
+    timeout: Positive = Field(default=10, description="seconds that a request or a record may take")

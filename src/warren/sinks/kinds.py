@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warren.config.modules import InfluxdbSink, ParquetSink
+from warren.config.modules import InfluxdbSink, KafkaSink, ParquetSink
 
 if TYPE_CHECKING:
     from warren.config import AnySink, Settings
@@ -22,5 +22,9 @@ def kind_of(sink: AnySink, settings: Settings) -> Kind | None:
             from warren.sinks.influxdb import InfluxdbKind  # noqa: PLC0415
 
             return InfluxdbKind.of(sink, settings)
+        case KafkaSink():
+            from warren.sinks.kafka import KafkaKind  # noqa: PLC0415
+
+            return KafkaKind.of(sink, settings)
         case _:
             return None

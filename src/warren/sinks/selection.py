@@ -19,6 +19,7 @@ LEVELS: Final = {
     "group": ("groups",),
     "topic": ("groups", "topics"),
     "partition": ("groups", "topics", "partitions"),
+    "changes": ("groups", "partitions"),
 }
 
 

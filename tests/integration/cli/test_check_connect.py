@@ -56,6 +56,7 @@ path = "{tmp_path}/lake"
 class-name = "kafka"
 servers = ["{kafka}"]
 topic = "never-made"
+create-topic = true
 """
 
 
@@ -71,7 +72,7 @@ def test_everything_answers(broker: Broker, zookeeper: str, tmp_path: Path) -> N
     assert tries["consumer.old"]["detail"] == "/kafka/consumers exists"
     assert tries["zookeeper"]["detail"] == "session opened"
     assert tries["sink.lake"]["detail"] == f"can be created in {tmp_path}"
-    assert tries["sink.stream"]["detail"] == "1 broker, never-made does not exist yet"
+    assert tries["sink.stream"]["detail"] == "never-made does not exist yet and will be created"
     assert all(0 < one["seconds"] < 10 for one in tries.values())
     assert (code, answer["ok"], answer["problems"]) == (0, True, [])
 

@@ -261,6 +261,11 @@ DEFAULTS |= {
         "servers": REQUIRED,
         "topic": REQUIRED,
         "client-profile": "",
+        "create-topic": False,
+        "transactions": True,
+        "compression": "lz4",
+        "batch-size": 1_000_000,
+        "timeout": 10,
     },
 }
 

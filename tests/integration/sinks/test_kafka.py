@@ -1,0 +1,347 @@
+"""Samples in a Kafka topic: all of them, each once, whatever happens to the broker or to Warren."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
+from pydantic import SecretStr
+from pyspark.sql import SparkSession
+from tests.conftest import BrokerFactory
+from tests.integration.pipeline.test_rights import enforcing
+from tests.integration.sinks.frame import PATIENCE_S, running_sinks
+from tests.processes import eventually
+from tests.unit.sinks.samples import example_tables
+
+from warren.clock import now_ms
+from warren.config import Settings
+from warren.config.modules import KafkaSink
+from warren.config.sections import ClientProfile, Sasl, Spark
+from warren.demo.broker import Broker
+from warren.sinks.kafka import KafkaKind, KafkaWriter
+from warren.sinks.writer import Batch, TryAgainError
+
+
+def made_topic(broker: Broker, *, partitions: int = 3, **config: str) -> str:
+    name = f"lag-{uuid.uuid4().hex[:8]}"
+    admin = AdminClient(broker.client_settings)
+    new = NewTopic(
+        name, num_partitions=partitions, config={key.replace("_", "."): each for key, each in config.items()}
+    )
+    admin.create_topics([new])[name].result()
+    return name
+
+
+def kind(broker: Broker, directory: Path, topic: str, **keys: Any) -> KafkaKind:
+    sink = KafkaSink.model_validate(
+        {"servers": [broker.bootstrap_servers], "topic": topic, "timeout": 10} | keys
+    )
+    return KafkaKind.of(sink, Settings(sink={"k": sink}, spark=Spark(checkpoint_dir=str(directory))))
+
+
+def batch(number: int, at_ms: int | None = None) -> Batch:
+    moment = (now_ms() if at_ms is None else at_ms) // 1000 * 1000
+    return Batch(number, moment, example_tables("east", moment))
+
+
+# a record: its key and value as JSON, None for a tombstone, and its time
+Seen = tuple[Any, Any, int]
+
+
+def committed(broker: Broker, topic: str) -> list[Seen]:
+    """What a reader of committed records sees."""
+    reader = Consumer(
+        broker.client_settings
+        | {
+            "group.id": "reader",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+        }
+    )
+    partitions = reader.list_topics(topic, 30).topics[topic].partitions
+    reader.assign([TopicPartition(topic, each, 0) for each in partitions])
+    found: list[Seen] = []
+    ended: set[int | None] = set()
+    deadline = time.monotonic() + PATIENCE_S
+    while len(ended) < len(partitions) and time.monotonic() < deadline:
+        message = reader.poll(1)
+        if message is None:
+            continue
+        error = message.error()
+        if error is None:
+            ended.discard(message.partition())
+            value = message.value()
+            found.append(
+                (
+                    json.loads(message.key() or b""),
+                    None if value is None else json.loads(value),
+                    message.timestamp()[1],
+                )
+            )
+        elif error.code() == KafkaError._PARTITION_EOF:
+            ended.add(message.partition())
+    reader.close()
+    return found
+
+
+def samples(found: list[Seen]) -> Counter[int]:
+    """Sample: its records."""
+    return Counter(value["sample"] for _, value, _ in found if value is not None)
+
+
+def test_every_row_is_a_record_with_its_key_and_its_time(broker: Broker, tmp_path: Path) -> None:
+    topic = made_topic(broker)
+    writer = kind(broker, tmp_path, topic, tags={"usage": "production"}).writer()
+    given = batch(7)
+    written = writer.write(given)
+    assert (written.rows, written.rejected) == (9, 0)
+    found = committed(broker, topic)
+    slow = [
+        (key, value) for key, value, _ in found if value["kind"] == "partition" and value["group"] == "slow"
+    ]
+    assert [key for key, _ in slow] == [{"cluster": "east", "group": "slow"}] * 2
+    assert {(value["partition"], value["lag"], value["status"]) for _, value in slow} == {
+        (0, 10, "STOP"),
+        (2, 0, "OK"),
+    }
+    assert {value["tags"]["usage"] for _, value, _ in found} == {"production"}
+    assert {at for *_, at in found} == {given.time_ms} == {value["time"] for _, value, _ in found}
+
+
+def test_a_sample_that_comes_again_is_written_once(broker: Broker, tmp_path: Path) -> None:
+    topic = made_topic(broker)
+    made = kind(broker, tmp_path, topic)
+    writer, given = made.writer(), [batch(number) for number in (1, 2, 3)]
+    for each in (given[0], given[0], given[1], given[0]):
+        assert writer.write(each).rows == 9
+    # another process
+    other = made.writer()
+    for each in given:
+        other.write(each)
+    # and the first one again, whose producer the other has ended
+    writer.write(given[2])
+    writer.write(batch(4))
+    assert samples(committed(broker, topic)) == {1: 9, 2: 9, 3: 9, 4: 9}
+
+
+@pytest.mark.parametrize("after", ["the records", "the note", "the commit"])
+def test_killed_between_two_steps_a_sample_is_there_once(
+    broker: Broker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: str
+) -> None:
+    topic = made_topic(broker)
+    made = kind(broker, tmp_path, topic)
+    made.writer().write(batch(1))
+
+    class KilledError(BaseException):
+        pass
+
+    writer, given = made.writer(), batch(2)
+    producer: Any = writer._producer
+    if after == "the commit":
+        begin = producer._begun
+
+        def begun(position: Any) -> Any:
+            found = begin(position)
+            producer._producer = Cut(producer._producer, KilledError)
+            return found
+
+        monkeypatch.setattr(producer, "_begun", begun)
+    else:
+        note = producer._note
+
+        def noted(*arguments: Any) -> None:
+            if after == "the note":
+                note(*arguments)
+            raise KilledError
+
+        monkeypatch.setattr(producer, "_note", noted)
+    # whoever is killed throws nothing away
+    monkeypatch.setattr(producer, "_discard", lambda: None)
+    with pytest.raises(KilledError):
+        writer.write(given)
+    again = made.writer()
+    assert again.write(given).rows == 9
+    again.write(batch(3))
+    assert samples(committed(broker, topic)) == {1: 9, 2: 9, 3: 9}
+
+
+class Cut:
+    """A producer whose process ends right after the commit."""
+
+    def __init__(self, producer: Producer, error: type[BaseException]) -> None:
+        self._producer = producer
+        self._error = error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._producer, name)
+
+    def commit_transaction(self, *arguments: Any) -> None:
+        self._producer.commit_transaction(*arguments)
+        raise self._error
+
+
+def test_an_old_process_cannot_commit_what_a_new_one_has_written(broker: Broker, tmp_path: Path) -> None:
+    topic = made_topic(broker)
+    made = kind(broker, tmp_path, topic)
+    old, given = made.writer(), batch(1)
+    producer: Any = old._producer
+    note = producer._note
+    met, go_on = threading.Event(), threading.Event()
+
+    def slow(*arguments: Any) -> None:
+        note(*arguments)
+        met.set()
+        go_on.wait(60)
+
+    producer._note = slow
+    failed: list[Exception] = []
+
+    def run() -> None:
+        try:
+            old.write(given)
+        except TryAgainError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert met.wait(60)
+    made.writer().write(given)
+    go_on.set()
+    thread.join(60)
+    assert len(failed) == 1
+    assert samples(committed(broker, topic)) == {1: 9}
+
+
+def test_without_transactions_samples_are_written_and_a_repeated_one_twice(
+    broker: Broker, tmp_path: Path
+) -> None:
+    topic = made_topic(broker)
+    writer = kind(broker, tmp_path, topic, transactions=False).writer()
+    given = batch(1)
+    for _ in range(2):
+        writer.write(given)
+    assert samples(committed(broker, topic)) == {1: 18}
+    assert not (tmp_path / "sinks").exists()
+
+
+def test_a_topic_that_is_missing_is_named_with_the_command_that_creates_it(
+    broker: Broker, tmp_path: Path
+) -> None:
+    topic = f"missing-{uuid.uuid4().hex[:8]}"
+    with pytest.raises(TryAgainError, match=f"--create --topic {topic}"):
+        kind(broker, tmp_path, topic).writer().write(batch(1))
+    assert topic not in AdminClient(broker.client_settings).list_topics(timeout=30).topics
+    kind(broker, tmp_path, topic, create_topic=True).writer().write(batch(1))
+    assert samples(committed(broker, topic)) == {1: 9}
+
+
+def test_a_record_that_is_too_large_is_left_out_and_counted(broker: Broker, tmp_path: Path) -> None:
+    topic = made_topic(broker, max_message_bytes="1500")
+    made = kind(broker, tmp_path, topic)
+    moment = now_ms()
+    tables = example_tables("c" * 2000, moment)
+    written = made.writer().write(Batch(1, moment, tables))
+    assert (written.rows, written.rejected) == (0, 9)
+    assert "too large" in written.reason
+    # the client's batches are no larger than what the topic takes
+    assert made.writer().write(batch(2)).rows == 9
+    assert samples(committed(broker, topic)) == {2: 9}
+
+
+def test_a_user_without_rights_is_told_which_ones(broker_factory: BrokerFactory, tmp_path: Path) -> None:
+    """SASL through a client profile; what is missing is one right after the other."""
+    broker = enforcing(broker_factory)
+    topic = made_topic(broker)
+    admin = AdminClient(broker.client_settings)
+
+    def denied(resource: ResourceType, name: str, pattern: ResourcePatternType) -> AclBinding:
+        return AclBinding(
+            resource, name, pattern, "User:warren", "*", AclOperation.WRITE, AclPermissionType.DENY
+        )
+
+    def writer(password: str = "warren-secret") -> KafkaWriter:
+        sink = KafkaSink(servers=(broker.bootstrap_servers,), topic=topic, client_profile="login", timeout=5)
+        settings = Settings(
+            sink={"k": sink},
+            spark=Spark(checkpoint_dir=str(tmp_path)),
+            client_profile={"login": ClientProfile(sasl="plain")},
+            sasl={"plain": Sasl(username="warren", password=SecretStr(password), mechanism="PLAIN")},
+        )
+        made = KafkaKind.of(sink, settings)
+        assert password not in repr(made)
+        return made.writer()
+
+    assert writer().write(batch(1)).rows == 9
+    with pytest.raises(TryAgainError, match="refuses the login") as refused:
+        writer("wrong-secret").write(batch(2))
+    assert "wrong-secret" not in str(refused.value)
+    for acl, wanted in (
+        (denied(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL), f"use the topic {topic}"),
+        (denied(ResourceType.TRANSACTIONAL_ID, "warren-", ResourcePatternType.PREFIXED), "use transactions"),
+    ):
+        for future in admin.create_acls([acl]).values():
+            future.result()
+        with pytest.raises(TryAgainError, match=wanted):
+            writer().write(batch(2))
+        for future in admin.delete_acls([_everything()]).values():
+            future.result()
+    assert eventually(lambda: _written(writer, 2), 30)
+    assert samples(committed(broker, topic)) == {1: 9, 2: 9}
+
+
+def _everything() -> AclBindingFilter:
+    anything: Any = None
+    return AclBindingFilter(
+        ResourceType.ANY,
+        anything,
+        ResourcePatternType.ANY,
+        anything,
+        anything,
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+
+
+def _written(writer: Callable[[], KafkaWriter], number: int) -> bool:
+    try:
+        return writer().write(batch(number)).rows == 9
+    except TryAgainError:
+        return False
+
+
+def test_a_broker_that_stops_and_starts_misses_nothing_and_gets_nothing_twice(
+    session: SparkSession, broker_factory: BrokerFactory, tmp_path: Path
+) -> None:
+    broker = broker_factory()
+    topic = made_topic(broker)
+    sink = KafkaSink(servers=(broker.bootstrap_servers,), topic=topic, interval=1, timeout=2)
+    with running_sinks(session, tmp_path, {"k": sink}, "east", "west") as running:
+        running.wait("k", 2)
+        broker.kill()
+        assert eventually(lambda: "does not answer" in running.state("k").progress.error, PATIENCE_S)
+        assert eventually(lambda: running.state("k").behind >= 3, PATIENCE_S)
+        broker.start()
+        before = running.state("k").progress.samples
+        running.wait("k", before + 4)
+        assert running.state("k").progress.error == ""
+    found = samples(committed(broker, topic))
+    assert found == dict.fromkeys(range(1, max(found) + 1), 18)
