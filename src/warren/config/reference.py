@@ -38,29 +38,26 @@ def _lines() -> Iterator[str]:
             (model,) = models.values()
             yield from _table(f"[{section}.N]", model, fields(model))
             continue
-        common = _common(list(models.values()))
-        base = next(
-            base for base in next(iter(models.values())).__mro__ if set(fields_of(base)) == set(common)
-        )
+        base = _base(list(models.values()))
+        common = fields(base)
         yield from _table(f"[{section}.N], every class", base, common)
         for name, model in models.items():
-            own = {key: info for key, info in fields(model).items() if key not in {*common, "class-name"}}
+            # a class may have a common key with other choices
+            own = {
+                key: info
+                for key, info in fields(model).items()
+                if key != "class-name" and not _same(info, common.get(key))
+            }
             yield from _table(f'[{section}.N] with class-name "{name}"', model, own)
 
 
-def fields_of(model: type) -> dict[str, FieldInfo]:
-    """The keys of a section's type; none for any other type."""
-    return fields(model) if issubclass(model, Section) else {}
-
-
-def _common(models: list[type[Section]]) -> dict[str, FieldInfo]:
-    """The keys that every class has from the same ancestor."""
-    first, *others = models
-    return {
-        key: info
-        for key, info in fields(first).items()
-        if all(_same(info, fields(other).get(key)) for other in others)
-    }
+def _base(models: list[type[Section]]) -> type[Section]:
+    """The nearest type that all classes of a section derive from."""
+    return next(
+        base
+        for base in models[0].__mro__
+        if issubclass(base, Section) and all(issubclass(each, base) for each in models)
+    )
 
 
 def _same(one: FieldInfo, other: FieldInfo | None) -> bool:

@@ -31,6 +31,8 @@ class Group(msgspec.Struct, frozen=True, gc=False, tag_field="kind", tag="group"
     complete: float
     partition_count: int
     total_lag: int
+    # of the commits
+    total_offset: int
     max_lag: int
     max_lag_topic: str | None
     max_lag_partition: int | None

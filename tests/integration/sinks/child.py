@@ -1,24 +1,24 @@
-"""A process that writes a history until it is killed: python child.py CHECKPOINT-DIRECTORY HISTORY."""
+"""A process that writes to a sink until it is killed: python child.py CHECKPOINT-DIRECTORY SINK (as JSON)."""
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from pathlib import Path
 
 from tests.integration.sinks.frame import running_sinks
 
-from warren.config.modules import ParquetSink
+from warren.config import Settings
 from warren.config.sections import Spark
 from warren.pipeline.session import spark_session
 
 
-def main(directory: str, history: str) -> None:
+def main(directory: str, sink: str) -> None:
     """Returns never."""
     session = spark_session(Spark(master="local[2]", checkpoint_dir=directory), 1, sinks=1)
-    with running_sinks(
-        session, Path(directory), {"h": ParquetSink(path=history, interval=1)}, "east", "west"
-    ):
+    sinks = Settings.model_validate({"sink": {"h": json.loads(sink)}}).sink
+    with running_sinks(session, Path(directory), sinks, "east", "west"):
         threading.Event().wait()
 
 

@@ -31,6 +31,8 @@ from tests.integration.sinks.frame import PATIENCE_S, running_sinks
 from tests.processes import eventually
 from tests.unit.sinks.samples import example_tables
 
+from warren.cli.attempts import UnreachableError
+from warren.cli.kafka_sink_probe import kafka_sink
 from warren.clock import now_ms
 from warren.config import Settings
 from warren.config.modules import KafkaSink
@@ -278,7 +280,7 @@ def test_a_user_without_rights_is_told_which_ones(broker_factory: BrokerFactory,
             resource, name, pattern, "User:warren", "*", AclOperation.WRITE, AclPermissionType.DENY
         )
 
-    def writer(password: str = "warren-secret") -> KafkaWriter:
+    def configured(password: str = "warren-secret") -> tuple[KafkaSink, Settings]:
         sink = KafkaSink(servers=(broker.bootstrap_servers,), topic=topic, client_profile="login", timeout=5)
         settings = Settings(
             sink={"k": sink},
@@ -286,7 +288,10 @@ def test_a_user_without_rights_is_told_which_ones(broker_factory: BrokerFactory,
             client_profile={"login": ClientProfile(sasl="plain")},
             sasl={"plain": Sasl(username="warren", password=SecretStr(password), mechanism="PLAIN")},
         )
-        made = KafkaKind.of(sink, settings)
+        return sink, settings
+
+    def writer(password: str = "warren-secret") -> KafkaWriter:
+        made = KafkaKind.of(*configured(password))
         assert password not in repr(made)
         return made.writer()
 
@@ -302,6 +307,9 @@ def test_a_user_without_rights_is_told_which_ones(broker_factory: BrokerFactory,
             future.result()
         with pytest.raises(TryAgainError, match=wanted):
             writer().write(batch(2))
+        sink, settings = configured()
+        with pytest.raises(UnreachableError, match=wanted):
+            kafka_sink(settings, sink, 10)
         for future in admin.delete_acls([_everything()]).values():
             future.result()
     assert eventually(lambda: _written(writer, 2), 30)
@@ -345,3 +353,19 @@ def test_a_broker_that_stops_and_starts_misses_nothing_and_gets_nothing_twice(
         assert running.state("k").progress.error == ""
     found = samples(committed(broker, topic))
     assert found == dict.fromkeys(range(1, max(found) + 1), 18)
+
+
+def test_the_check_says_what_is_wrong_with_the_topic(broker: Broker) -> None:
+    topic, compacted = made_topic(broker), made_topic(broker, cleanup_policy="compact")
+
+    def checked(**keys: Any) -> str:
+        sink = KafkaSink.model_validate({"servers": [broker.bootstrap_servers]} | keys)
+        return kafka_sink(Settings(sink={"k": sink}), sink, 20)
+
+    assert checked(topic=topic) == f"may write to {topic}, 3 partitions"
+    assert "set its cleanup.policy to delete" in checked(topic=compacted)
+    assert "set its cleanup.policy to compact" in checked(topic=topic, level="changes")
+    assert checked(topic=compacted, level="changes") == f"may write to {compacted}, 3 partitions"
+    assert "will be created" in checked(topic="not-made", create_topic=True)
+    with pytest.raises(UnreachableError, match="--create --topic not-made"):
+        checked(topic="not-made")

@@ -1,4 +1,4 @@
-"""Warren is killed while it writes its history: nothing is missing afterwards, and nothing is there twice."""
+"""Warren is killed while it writes: nothing is missing afterwards, and nothing is there twice."""
 
 from __future__ import annotations
 
@@ -14,18 +14,28 @@ import pandas as pd
 from pyspark.sql import SparkSession
 from tests.integration.sinks import child
 from tests.integration.sinks.frame import PATIENCE_S, running_sinks
+from tests.integration.sinks.test_kafka import committed, made_topic
+from tests.integration.sinks.test_kafka import samples as kafka_samples
 from tests.processes import eventually, kill_session
 
-from warren.config.modules import ParquetSink
+from warren.config import AnySink
+from warren.config.modules import KafkaSink, ParquetSink
+from warren.demo.broker import Broker
 from warren.sinks.sample import SampleName
 
 
 @contextlib.contextmanager
-def writing(directory: Path, history: Path) -> Iterator[None]:
+def writing(directory: Path, sink: AnySink) -> Iterator[None]:
     """In a session of its own; all of it, Java and Python workers included, is killed in the end."""
     with (directory / "child.log").open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", child.__name__, str(directory), str(history)],
+            [
+                sys.executable,
+                "-m",
+                child.__name__,
+                str(directory),
+                sink.model_dump_json(by_alias=True, exclude_unset=True),
+            ],
             start_new_session=True,
             stdout=log,
             stderr=log,
@@ -51,14 +61,14 @@ def test_killed_in_the_middle_of_a_write_nothing_is_missing_and_nothing_twice(
     session: SparkSession, tmp_path: Path
 ) -> None:
     history = tmp_path / "history"
-    with writing(tmp_path, history):
+    sink = ParquetSink(class_name="parquet", path=str(history), interval=1)
+    with writing(tmp_path, sink):
         assert eventually(lambda: len(samples(history)) >= 3, PATIENCE_S), (
             tmp_path / "child.log"
         ).read_text()
         # anywhere between two samples
         time.sleep(random.random())
     taken = samples(history) | waiting(tmp_path)
-    sink = ParquetSink(path=str(history), interval=1)
     with running_sinks(session, tmp_path, {"h": sink}, "east", "west") as running:
         assert eventually(lambda: taken <= samples(history, "partitions"), PATIENCE_S)
         running.wait("h", 2)
@@ -71,3 +81,20 @@ def test_killed_in_the_middle_of_a_write_nothing_is_missing_and_nothing_twice(
         frame = pd.read_parquet(history / table)
         assert frame.groupby(["cluster", "time", *key], observed=True).size().max() == 1
         assert samples(history, table) >= set(range(1, last))
+
+
+def test_killed_in_the_middle_of_a_transaction_every_sample_is_there_once(
+    session: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    topic = made_topic(broker)
+    sink = KafkaSink(class_name="kafka", servers=(broker.bootstrap_servers,), topic=topic, interval=1)
+    with writing(tmp_path, sink):
+        assert eventually(lambda: len(kafka_samples(committed(broker, topic))) >= 3, PATIENCE_S, 0.5), (
+            tmp_path / "child.log"
+        ).read_text()
+        # anywhere between two samples
+        time.sleep(random.random())
+    with running_sinks(session, tmp_path, {"h": sink}, "east", "west") as running:
+        running.wait("h", 2)
+    found = kafka_samples(committed(broker, topic))
+    assert found == dict.fromkeys(range(1, max(found) + 1), 18)

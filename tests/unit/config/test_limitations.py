@@ -25,7 +25,7 @@ class-name = "null"
 class-name = "parquet"
 path = "history"
 
-[sink.later]
+[sink.stream]
 class-name = "kafka"
 servers = ["localhost:9092"]
 topic = "lag"
@@ -34,10 +34,7 @@ topic = "lag"
 
 def test_each_module_that_is_not_served_is_named(tmp_path: Path) -> None:
     (tmp_path / "burrow.toml").write_text(TEXT)
-    assert [sentence.split(":")[0] for sentence in limitations(load(tmp_path, {}))] == [
-        "consumer.old",
-        "sink.later",
-    ]
+    assert [sentence.split(":")[0] for sentence in limitations(load(tmp_path, {}))] == ["consumer.old"]
 
 
 def test_what_is_said_to_be_supported_is() -> None:
