@@ -32,6 +32,7 @@ class Command:
 COMMANDS: Final = (
     Command("run", "Monitor the clusters of a configuration and serve Burrow's API."),
     Command("status", "Show the groups of a running server, worst first."),
+    Command("history", "Ask the history: the worst groups, lag over time, availability, SQL."),
     Command("check", "Check a configuration without starting anything."),
     Command("notify-test", "Send a sample through a notifier and show what happened."),
     Command("explain", "Explain why a window has its status."),
