@@ -31,6 +31,8 @@ class Sample:
     # (group, topic, partition): offset
     offsets: dict[tuple[str, str, int], int] = field(default_factory=dict)
     cluster: str = "east"
+    # where the members run
+    host: str = "host"
 
 
 def write_history(path: Path, samples: Iterable[Sample], *, compacted: bool = False) -> Path:
@@ -73,7 +75,7 @@ def tables(sample: Sample) -> Tables:
             "group": group,
             "topic": topic,
             "partition": partition,
-            "owner": f"/host-{partition}",
+            "owner": f"/{sample.host}-{partition}",
             "client_id": "client",
             **_status("OK"),
             "lag": max(sample.heads.get((topic, partition), offset) - offset, 0),

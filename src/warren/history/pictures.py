@@ -203,7 +203,7 @@ def sql(answer: Answer, path: Path) -> None:
             found = [float("nan") if row[number] is None else float(row[number]) for row in answer.rows]
             if over_time:
                 order = sorted(range(len(labels)), key=lambda row: labels[row])
-                moments = [dt.datetime.fromtimestamp(labels[row] / 1000, dt.UTC) for row in order]
+                moments: Any = [dt.datetime.fromtimestamp(labels[row] / 1000, dt.UTC) for row in order]
                 axes.plot(
                     moments, [found[row] for row in order], color=colour, label=_short(names[at]), lw=1.6
                 )
@@ -236,7 +236,7 @@ def _drawn(answer: Answer, path: Path, rows: int, draw: Callable[[Figure], None]
     with mpl.rc_context(_STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         height = min(max(1.9 + 0.3 * rows, 2.6), 16)
-        figure = Figure(figsize=(10.5, height), layout="constrained")
+        figure: Any = Figure(figsize=(10.5, height), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.12, h_pad=0.1)
         if answer.title:
             figure.suptitle(_clean(answer.title), x=0.012, ha="left", fontsize=13, fontweight="bold")

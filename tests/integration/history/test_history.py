@@ -388,3 +388,51 @@ def test_now_is_a_moment_that_the_history_need_not_reach(history: History) -> No
     found = by_group(questions.availability(history, long_ago))["payments"]
     # the last sample counts for three intervals, no longer
     assert found["known_seconds"] == 3020 + 20
+
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "history.md"
+
+
+def documented() -> list[str]:
+    """The example queries of the page."""
+    page = DOCUMENT.read_text().partition("### Five queries")[2].partition("\n## ")[0]
+    blocks = re.findall(r"(?:^    .+\n)+", page, re.MULTILINE)
+    return [" ".join(line.strip() for line in block.splitlines()) for block in blocks]
+
+
+def test_there_are_five_example_queries() -> None:
+    assert len(documented()) == 5
+
+
+def answered(history: History, number: int) -> list[tuple[Any, ...]]:
+    return list(questions.sql(history, documented()[number], None, None, 100).rows)  # type: ignore[arg-type]
+
+
+def test_the_example_queries_answer(session: SparkSession, tmp_path: Path) -> None:
+    """The queries of docs/history.md over ten samples of today."""
+    begin = now_ms() // DAY * DAY
+    samples = [
+        Sample(
+            begin + number * 10_000,
+            {"payments": ("OK", 10 - number), "audit": ("ERR", 100 * number)},
+            {("orders", 0): number, ("orders", 1): number * 20, ("unread", 0): number * 7},
+            {
+                ("payments", "orders", 0): number,
+                ("payments", "orders", 1): 0,
+            },
+            host="old" if number < 5 else "new",
+        )
+        for number in range(11)
+    ]
+    path = write_history(tmp_path, samples, compacted=True)
+    history = History(session, str(path))
+    assert answered(history, 0) == [("audit", 1000, begin + 100_000), ("payments", 10, begin)]
+    assert answered(history, 1) == [("payments", "orders", 1, 200, 0.0)]
+    moved = begin + 50_000
+    assert answered(history, 2) == [
+        (moved, "orders", 0, "/old-0", "/new-0"),
+        (moved, "orders", 1, "/old-1", "/new-1"),
+    ]
+    ((hour_of_day, warn, err),) = answered(history, 3)
+    assert (hour_of_day, warn, err) == (0, 0.0, 0.5)
+    assert answered(history, 4) == [("east", "unread", 70)]
