@@ -30,8 +30,8 @@ test-e2e: ## the tests of the whole
 	@tools/setup test
 	@$(PYTEST) tests/e2e $(ARGS)
 
-test-telegraf: ## what Telegraf reads from Warren; builds Telegraf first, once, with Go
-	@tools/setup run
+test-telegraf: ## what Telegraf reads from Warren and writes to real servers; builds Telegraf first, once, with Go
+	@tools/setup test
 	@tools/telegraf >/dev/null
 	@$(BIN)/pytest tests/e2e/telegraf.py $(ARGS)
 
