@@ -59,6 +59,9 @@ class Notifier(GroupLists):
     minimum_complete: Share = Field(
         default=0.0, description="Warren only: minimum share of complete windows to notify"
     )
+    minimum_lag: Natural = Field(
+        default=0, description="Warren only: minimum total lag of the group to notify; 0: any"
+    )
     on_change: bool = Field(default=False, description="Warren only: only when the status changes")
     quiet_start: Natural = Field(
         default=0, description="Warren only: seconds without messages after start, while windows fill"

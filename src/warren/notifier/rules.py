@@ -47,7 +47,11 @@ class Module:
     @property
     def may_suppress(self) -> bool:
         """Whether one of Warren's own rules can suppress all messages of an incident."""
-        return self.settings.minimum_complete > 0 or self.settings.quiet_start > 0
+        return (
+            self.settings.minimum_complete > 0
+            or self.settings.minimum_lag > 0
+            or self.settings.quiet_start > 0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,11 @@ def too_incomplete(module: Module, complete: float) -> bool:
     return complete < module.settings.minimum_complete
 
 
+def too_little_lag(module: Module, view: GroupStatus) -> bool:
+    """`minimum-lag`: the total lag of the group is too small; a cluster that is unreachable has none."""
+    return bool(view.group) and view.totallag < module.settings.minimum_lag
+
+
 def in_quiet_start(module: Module, moment: Moment) -> bool:
     """`quiet-start`: too soon after the start of this process."""
     return moment.running_ms < module.settings.quiet_start * _MS
@@ -131,6 +140,7 @@ def opens(module: Module, view: GroupStatus, told: Told | None, incident: str, m
         or too_soon(module, told, moment.now_ms)
         or unchanged(module, told, view.status, incident)
         or too_incomplete(module, view.complete)
+        or too_little_lag(module, view)
         or in_quiet_start(module, moment)
     )
 

@@ -171,6 +171,7 @@ NOTIFIER: dict[str, Any] = {
     "template-close": "",
     "topic-denylist": None,
     "minimum-complete": 0.0,
+    "minimum-lag": 0,
     "on-change": False,
     "quiet-start": 0,
     "cluster-incidents": False,

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.unit.notifier.scenes import NOW, Story, group, group_of, module, partition, told
 
 from warren.common.status import Status
-from warren.notifier.incidents import DeliveryResult, nothing_to_do, with_delivery
+from warren.notifier.incidents import DeliveryResult, cluster_unreachable, nothing_to_do, with_delivery
 from warren.notifier.record import Incident, MessageRecord
-from warren.notifier.rules import SLACK_MS, Told
+from warren.notifier.rules import SLACK_MS, Moment, Told
 from warren.notifier.store import Case
 from warren.snapshot.model import GroupStatus
 
@@ -267,6 +267,51 @@ class TestMinimumComplete:
         story = Story([module(minimum_complete=0.8, send_close=True)])
         story.look(0, self.incomplete)
         assert told(story.look(5, OK)) == []
+
+
+class TestMinimumLag:
+    """A message only when the total lag is at least that."""
+
+    @staticmethod
+    def behind(*lags: int) -> GroupStatus:
+        return group_of("g", *(partition("orders", at, Status.STOP, lag) for at, lag in enumerate(lags)))
+
+    def test_the_opening_comes_when_the_sum_of_the_lags_reaches_it(self) -> None:
+        story = Story([module(minimum_lag=100, send_close=True), module("other")])
+        assert told(story.look(0, self.behind(60, 39))) == ["other open ERR"]
+        reached = story.look(5, self.behind(60, 40))
+        assert told(reached) == ["hook open ERR", "other open ERR"]
+        # one incident, whose start is when the status became worse than OK
+        assert {message.start_ms for message in reached.messages} == {NOW}
+        assert told(story.look(10, self.behind(99))) == ["other open ERR"]
+        assert told(story.look(15, self.behind(500))) == ["hook open ERR", "other open ERR"]
+        assert told(story.look(20, OK)) == ["hook close OK"]
+
+    def test_an_incident_that_never_reached_it_is_not_closed(self) -> None:
+        story = Story([module(minimum_lag=100, send_close=True)])
+        assert told(story.look(0, self.behind(99))) == []
+        assert told(story.look(5, OK)) == []
+        assert told(story.look(10, self.behind(100))) == ["hook open ERR"]
+        assert told(story.gone(15)) == ["hook close NOTFOUND"]
+
+    def test_it_does_not_use_up_send_once(self) -> None:
+        story = Story([module(minimum_lag=100, send_once=True)])
+        found = [told(story.look(5 * at, self.behind(lag))) for at, lag in enumerate((50, 100, 150))]
+        assert found == [[], ["hook open ERR"], []]
+
+    def test_topics_that_do_not_count_do_not_count(self) -> None:
+        story = Story([module(minimum_lag=100, topic_denylist="^audit$")])
+        audit = partition("audit", 0, Status.STOP, 500)
+        assert told(story.look(0, group_of("g", audit, partition("orders", 0, Status.STOP, 99)))) == []
+        assert told(story.look(5, group_of("g", audit, partition("orders", 0, Status.STOP, 100)))) == [
+            "hook open ERR"
+        ]
+
+    def test_a_cluster_that_is_unreachable_has_no_lag_and_is_told_of(self) -> None:
+        outcome = cluster_unreachable(
+            Case("local", ""), "down", [module(minimum_lag=100)], Moment(NOW, 0), iter("abc").__next__
+        )
+        assert told(outcome) == ["hook open ERR"]
 
 
 @dataclass(frozen=True)
