@@ -69,7 +69,12 @@ class Sinks:
         self._outbox = outbox
         for query in self._queries.values():
             query.start()
-        sampler = Sampler(self._snapshots, outbox, (sinks[name].interval for name in self._kinds))
+        sampler = Sampler(
+            self._snapshots,
+            outbox,
+            (sinks[name].interval for name in self._kinds),
+            with_reasons=any(sinks[name].level == "changes" for name in self._kinds),
+        )
         self._thread = threading.Thread(
             target=sampler.run, args=(self._stopping,), name="sampler", daemon=True
         )

@@ -27,10 +27,11 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType  # type: ignore[attr-defined]
 
 from warren.kafka.brokers import LATEST, SILENT, Brokers, Limit, UnreachableError
-from warren.kafka.login import Property, with_login
+from warren.kafka.login import with_login
 from warren.sinks.kafka_errors import missing, told
 from warren.sinks.kafka_position import Position, PositionFile
 from warren.sinks.kafka_records import Record
+from warren.sinks.kafka_target import Target
 from warren.sinks.writer import TryAgainError
 
 # Kafka's default for a topic, and the least that librdkafka takes
@@ -42,28 +43,6 @@ _QUEUE_KB: Final = 64 * 1024
 _TRANSACTION_TIMEOUT_MS: Final = 60_000
 # on top of the time limit for a record
 _GRACE_S: Final = 5.0
-
-
-@dataclass(frozen=True)
-class Target:
-    """Where to write, and how; secrets are in the properties."""
-
-    properties: dict[str, Property]
-    topic: str
-    timeout_s: int
-    compression: str
-    batch_bytes: int
-    transactions: bool
-    create_topic: bool
-    # a changelog: the topic, where it has to be created, is compacted
-    compacted: bool
-
-    def __repr__(self) -> str:
-        return f"Target({self.servers}, {self.topic})"
-
-    @property
-    def servers(self) -> str:
-        return str(self.properties["bootstrap.servers"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +68,13 @@ class SampleProducer:
         self._failed: list[KafkaError] = []
         # the sample that this process has committed last
         self._committed = 0
+        # grows with every new producer: others may have written in between
+        self.starts = 0
+
+    @property
+    def alone(self) -> bool:
+        """Whether nobody else writes as long as this producer is not replaced."""
+        return self._target.transactions
 
     def begin(self, number: int, time_ms: int) -> bool:
         """Make sure that we are the only producer; returns whether the sample is to be written."""
@@ -150,6 +136,7 @@ class SampleProducer:
             }
         else:
             conf |= {"on_delivery": self._note_failure, "delivery.report.only.error": True}
+        self.starts += 1
         self._owner = uuid.uuid4().hex
         if target.transactions:
             # the id is ours for good before brokers hear of it
@@ -237,7 +224,7 @@ class SampleProducer:
         """Returns why the record can never be written, None when it is on its way."""
         options: dict[str, Any] = {} if report is None else {"on_delivery": report}
         if record.headers:
-            options["headers"] = record.headers
+            options["headers"] = list(record.headers)
         deadline = 0.0
         while True:
             try:

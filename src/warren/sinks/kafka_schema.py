@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 
+from warren.sinks.changes import GroupChange, PartitionChange
 from warren.sinks.kafka_records import Group, Partition, Topic
 
 
 def schema() -> dict[str, Any]:
     """Of every value, but for tombstones, which have none."""
-    kinds = (Group, Topic, Partition)
+    kinds = (Group, Topic, Partition, GroupChange, PartitionChange)
     _, found = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -33,8 +33,12 @@ class Snapshots(Protocol):
 class Sampler:
     """One thread for all sinks. Moments are multiples of the interval, by our clock."""
 
-    def __init__(self, snapshots: Snapshots, outbox: Outbox, intervals_s: Iterable[int]) -> None:
+    def __init__(
+        self, snapshots: Snapshots, outbox: Outbox, intervals_s: Iterable[int], *, with_reasons: bool = False
+    ) -> None:
+        """`with_reasons`: a sink wants to know why partitions are not OK."""
         self._snapshots = snapshots
+        self._with_reasons = with_reasons
         self._outbox = outbox
         # interval: the stretch of time in which its last sample was taken
         self._stretch: dict[int, int] = dict.fromkeys(sorted(set(intervals_s)), -1)
@@ -81,11 +85,17 @@ class Sampler:
         for names, intervals in wanted.items():
             for name in names:
                 if name not in made:
-                    made[name] = self._tabulators.setdefault(name, Tabulator()).tables(views[name])
+                    made[name] = self._tabulator(name).tables(views[name])
             number = self._add(joined([made[name] for name in names]), at_ms, intervals)
             if number is not None:
                 numbers.append(number)
         return numbers
+
+    def _tabulator(self, cluster: str) -> Tabulator:
+        found = self._tabulators.get(cluster)
+        if found is None:
+            found = self._tabulators[cluster] = Tabulator(with_reasons=self._with_reasons)
+        return found
 
     def _add(self, tables: Tables, at_ms: int, intervals: list[int]) -> int | None:
         try:

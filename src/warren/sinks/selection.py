@@ -19,7 +19,8 @@ LEVELS: Final = {
     "group": ("groups",),
     "topic": ("groups", "topics"),
     "partition": ("groups", "topics", "partitions"),
-    "changes": ("groups", "partitions"),
+    # topics show that a cluster was seen, though it may have no group any more
+    "changes": ("groups", "topics", "partitions", "reasons"),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -73,8 +73,23 @@ TOPICS: Final = pa.schema(
         pa.field("tail", pa.int64()),
     ]
 )
+# of every partition of a group that is not OK: why, and its window, as they were when its status became what it is
+REASONS: Final = pa.schema(
+    [
+        *_KEY,
+        pa.field("group", _NAME, nullable=False),
+        pa.field("topic", _NAME, nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("rule", pa.string()),
+        pa.field("because", pa.string()),
+        pa.field(
+            "window",
+            pa.list_(pa.struct([("offset", pa.int64()), ("timestamp", pa.int64()), ("lag", pa.int64())])),
+        ),
+    ]
+)
 # name: schema, in the order in which they stand in a sample
-SCHEMAS: Final = {"groups": GROUPS, "topics": TOPICS, "partitions": PARTITIONS}
+SCHEMAS: Final = {"groups": GROUPS, "topics": TOPICS, "partitions": PARTITIONS, "reasons": REASONS}
 
 _STATUSES: Final = pa.array([status.name for status in Status])
 _CODES: Final = np.array([STATUS_CODES[status] for status in Status], dtype=np.int8)
@@ -87,6 +102,8 @@ class Tables:
     groups: pa.Table
     topics: pa.Table
     partitions: pa.Table
+    # empty, too, when no sink wants it
+    reasons: pa.Table = field(default_factory=REASONS.empty_table)
 
     def named(self) -> dict[str, pa.Table]:
         """Name: table."""
@@ -112,13 +129,15 @@ def joined(parts: Sequence[Tables]) -> Tables:
 class Tabulator:
     """Makes the tables of one cluster's snapshots; keeps what does not change from one to the next."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, with_reasons: bool = False) -> None:
+        self._reasons = Reasons() if with_reasons else None
         # what the owners' columns were made from, and the columns
         self._owned: tuple[Any, ...] = ()
         self._owners: tuple[pa.Array, pa.Array] | None = None
 
     def tables(self, view: ClusterView) -> Tables:
-        return Tables(_groups(view), _topics(view), self._partitions(view))
+        reasons = REASONS.empty_table() if self._reasons is None else self._reasons.table(view)
+        return Tables(_groups(view), _topics(view), self._partitions(view), reasons)
 
     def _partitions(self, view: ClusterView) -> pa.Table:
         structure, rows = view.structure, len(view.structure.group)
@@ -146,6 +165,62 @@ class Tabulator:
         ):
             self._owned, self._owners = made_from, _owners(view)
         return self._owners
+
+
+class Reasons:
+    """Why partitions are not OK. A sentence is made once, when the status becomes what it is."""
+
+    def __init__(self) -> None:
+        # group, topic and partition: its status, and the sentence's row
+        self._known: dict[tuple[str, str, int], tuple[int, dict[str, Any]]] = {}
+
+    def table(self, view: ClusterView) -> pa.Table:
+        structure = view.structure
+        rows = np.flatnonzero(view.verdict.status > Status.OK)
+        keys = [
+            (structure.groups[group], structure.topics[topic], partition)
+            for group, topic, partition in zip(
+                structure.group[rows].tolist(),
+                structure.topic[rows].tolist(),
+                structure.partition[rows].tolist(),
+                strict=True,
+            )
+        ]
+        status = view.verdict.status[rows].tolist()
+        known = {
+            key: found
+            for key, each in zip(keys, status, strict=True)
+            if (found := self._known.get(key)) is not None and found[0] == each
+        }
+        for group in {key[0] for key in keys if key not in known}:
+            made = _reasons_of(view, group)
+            known |= {key: made[key] for key in keys if key in made and key not in known}
+        self._known = known
+        moment = {"time": view.as_of_ms, "cluster": view.name}
+        found_rows = [moment | known[key][1] for key in keys if key in known]
+        return pa.Table.from_pylist(found_rows, schema=REASONS)
+
+
+def _reasons_of(view: ClusterView, group: str) -> dict[tuple[str, str, int], tuple[int, dict[str, Any]]]:
+    """Of the partitions of one group that are not OK."""
+    status, detail = view.group(group), view.detail(group)
+    if status is None or detail is None:
+        return {}
+    found: dict[tuple[str, str, int], tuple[int, dict[str, Any]]] = {}
+    for one in view.explained(status).partitions:
+        if one.status > Status.OK:
+            offsets = (
+                detail[one.topic][one.partition].offsets if one.partition < len(detail[one.topic]) else ()
+            )
+            window = [
+                {"offset": each.offset, "timestamp": each.timestamp, "lag": each.lag}
+                for each in offsets
+                if each is not None
+            ]
+            names = {"group": group, "topic": one.topic, "partition": one.partition}
+            row = names | {"rule": one.rule, "because": one.because, "window": window}
+            found[group, one.topic, one.partition] = (int(one.status), row)
+    return found
 
 
 def _groups(view: ClusterView) -> pa.Table:

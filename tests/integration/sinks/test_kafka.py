@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -29,7 +30,7 @@ from tests.conftest import BrokerFactory
 from tests.integration.pipeline.test_rights import enforcing
 from tests.integration.sinks.frame import PATIENCE_S, running_sinks
 from tests.processes import eventually
-from tests.unit.sinks.samples import example_tables
+from tests.unit.sinks.samples import example_tables, example_view
 
 from warren.cli.attempts import UnreachableError
 from warren.cli.kafka_sink_probe import kafka_sink
@@ -38,7 +39,10 @@ from warren.config import Settings
 from warren.config.modules import KafkaSink
 from warren.config.sections import ClientProfile, Sasl, Spark
 from warren.demo.broker import Broker
-from warren.sinks.kafka import KafkaKind, KafkaWriter
+from warren.sinks.kafka import ChangesWriter, KafkaKind, KafkaWriter
+from warren.sinks.kafka_schema import schema
+from warren.sinks.selection import Selection
+from warren.sinks.tables import Tabulator
 from warren.sinks.writer import Batch, TryAgainError
 
 
@@ -290,7 +294,7 @@ def test_a_user_without_rights_is_told_which_ones(broker_factory: BrokerFactory,
         )
         return sink, settings
 
-    def writer(password: str = "warren-secret") -> KafkaWriter:
+    def writer(password: str = "warren-secret") -> KafkaWriter | ChangesWriter:
         made = KafkaKind.of(*configured(password))
         assert password not in repr(made)
         return made.writer()
@@ -329,7 +333,7 @@ def _everything() -> AclBindingFilter:
     )
 
 
-def _written(writer: Callable[[], KafkaWriter], number: int) -> bool:
+def _written(writer: Callable[[], KafkaWriter | ChangesWriter], number: int) -> bool:
     try:
         return writer().write(batch(number)).rows == 9
     except TryAgainError:
@@ -369,3 +373,87 @@ def test_the_check_says_what_is_wrong_with_the_topic(broker: Broker) -> None:
     assert "will be created" in checked(topic="not-made", create_topic=True)
     with pytest.raises(UnreachableError, match="--create --topic not-made"):
         checked(topic="not-made")
+
+
+def changes(found: list[Seen]) -> dict[str, tuple[str, str | None] | None]:
+    """By key, the last record: status and the one before; None: it is gone."""
+    return {
+        json.dumps(key, separators=(",", ":")): None
+        if value is None
+        else (value["status"], value["status_before"])
+        for key, value, _ in found
+    }
+
+
+def test_a_changelog_says_what_changed_and_why_whoever_writes_it(broker: Broker, tmp_path: Path) -> None:
+    topic = made_topic(broker, cleanup_policy="compact")
+    made = kind(broker, tmp_path, topic, level="changes")
+
+    def written(writer: KafkaWriter | ChangesWriter, number: int, **heads: int) -> int:
+        moment = now_ms() // 1000 * 1000
+        given = {("orders", 0): 100, ("orders", 1): 50, ("orders", 2): 7, ("clicks", 0): 10}
+        given |= {(name, 0): head for name, head in heads.items()}
+        view = example_view("east", moment, heads=given)
+        return writer.write(Batch(number, moment, Tabulator(with_reasons=True).tables(view))).rows
+
+    first = made.writer()
+    assert written(first, 1) == 5
+    assert written(first, 2) == 0
+    # a process that has seen nothing finds the state in the topic
+    second = made.writer()
+    assert written(second, 3) == 0
+    assert written(second, 4, orders=90) == 2
+    # one that had been there before reads on
+    assert written(first, 5, clicks=20) == 4
+    assert written(second, 6, clicks=20) == 0
+    found = committed(broker, topic)
+    slow, window = (
+        f'{{"cluster":"east","group":"slow"{rest}}}' for rest in ("", ',"topic":"orders","partition":0')
+    )
+    assert changes(found)[slow] == ("ERR", "OK")
+    assert changes(found)[window] == ("STOP", "OK")
+    (opened,) = (
+        value
+        for key, value, _ in found
+        if value["sample"] == 1 and value.get("partition") == 0 and value["group"] == "slow"
+    )
+    assert (opened["rule"], opened["status_before"]) == ("stopped", None)
+    assert opened["because"].startswith("The only commit is 5 s old")
+    assert [entry["offset"] for entry in opened["window"]] == [90]
+    (group,) = (
+        value
+        for key, value, _ in found
+        if value["sample"] == 1 and value["kind"] == "group_change" and value["group"] == "slow"
+    )
+    assert [(each["topic"], each["partition"], each["rule"]) for each in group["partitions"]] == [
+        ("orders", 0, "stopped")
+    ]
+    validator = jsonschema_rs.validator_for(schema())
+    for _, value, _ in found:
+        validator.validate(value)
+    # a group that has gone
+    moment = now_ms()
+    tables = example_tables("east", moment)
+    keys = {"servers": ["b:9092"], "topic": "t", "group-denylist": "slow", "level": "changes"}
+    only = Selection.of(KafkaSink.model_validate(keys))
+    assert second.write(Batch(7, moment, only.applied(tables))).rows == 5
+    assert changes(committed(broker, topic))[slow] is None
+
+
+def test_changes_are_written_once_when_the_last_sample_comes_again(
+    session: SparkSession, broker: Broker, tmp_path: Path
+) -> None:
+    topic = made_topic(broker, cleanup_policy="compact")
+    sink = KafkaSink(servers=(broker.bootstrap_servers,), topic=topic, interval=1, level="changes")
+    for _ in range(2):
+        with running_sinks(session, tmp_path, {"k": sink}, "east") as running:
+            running.wait("k", 2)
+    found = committed(broker, topic)
+    assert len(found) == 5
+    reasons = [
+        value["because"]
+        for _, value, _ in found
+        if value["kind"] == "partition_change" and value["status"] != "OK"
+    ]
+    assert reasons
+    assert all(reasons)

@@ -70,7 +70,7 @@ def test_topics_have_every_partition_that_the_brokers_have() -> None:
 
 def test_a_cluster_without_groups_has_empty_tables_of_the_same_form() -> None:
     tables = Tabulator().tables(Pipeline().trigger(look({}, full=True)))
-    assert [table.num_rows for table in tables.named().values()] == [0, 0, 0]
+    assert [table.num_rows for table in tables.named().values()] == [0, 0, 0, 0]
     assert tables.groups.schema == GROUPS
     assert tables.partitions.schema == PARTITIONS
     assert tables.topics.schema == TOPICS
