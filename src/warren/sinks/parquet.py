@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -85,8 +86,9 @@ class ParquetWriter:
 
     def _files(self, batch: Batch) -> Iterator[PlacedFile]:
         for name, table in batch.tables.named().items():
-            for cluster in pc.unique(table.column("cluster")).to_pylist() if table.num_rows else ():
-                mine = table.filter(pc.equal(table.column("cluster").cast(pa.string()), cluster))
+            clusters = pc.unique(table.column("cluster")).to_pylist() if table.num_rows else []
+            for cluster in clusters:
+                mine = table if len(clusters) == 1 else _of_cluster(table, cluster)
                 # a cluster is seen as of one moment
                 time_ms = mine.column("time")[0].cast(pa.int64()).as_py()
                 yield PlacedFile(
@@ -95,13 +97,25 @@ class ParquetWriter:
                 )
 
     def _content(self, table: pa.Table) -> bytes:
-        tags = pa.array([self.tags] * table.num_rows, TAGS)
+        tags = _repeated(self.tags, table.num_rows)
         out = pa.BufferOutputStream()
         # without Arrow's own words on types: names are plain text for every reader
         pq.write_table(
             table.append_column("tags", tags), out, compression=self.compression, store_schema=False
         )
         return bytes(out.getvalue())
+
+
+def _of_cluster(table: pa.Table, cluster: str) -> pa.Table:
+    return table.filter(pc.equal(table.column("cluster").cast(pa.string()), cluster))
+
+
+def _repeated(tags: Sequence[tuple[str, str]], rows: int) -> pa.Array:
+    """The same tags in every row."""
+    ends = pa.array(np.arange(rows + 1, dtype=np.int32) * len(tags))
+    places = pa.array(np.tile(np.arange(len(tags)), rows))
+    names, values = (pa.array([tag[part] for tag in tags], pa.string()).take(places) for part in (0, 1))
+    return pa.MapArray.from_arrays(ends, names, values, TAGS)
 
 
 def directory(table: str, cluster: str, time_ms: int) -> str:
