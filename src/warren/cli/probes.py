@@ -20,13 +20,14 @@ from warren.cli.attempts import Probe, UnreachableError
 from warren.cli.kafka_sink_probe import kafka_sink
 from warren.cli.notifier_probes import notifier_probes
 from warren.config import Settings
-from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink
+from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink, PrometheusSink
 from warren.config.sections import KafkaConsumer
 from warren.errors import WarrenError
 from warren.kafka.client import client_properties
 from warren.kafka.login import with_login
 from warren.notifier.leadership import login_options
 from warren.sinks.influxdb import InfluxdbKind
+from warren.sinks.prometheus import PrometheusKind
 
 # the clients' own log lines would mix with our output
 _SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)
@@ -72,7 +73,10 @@ def _sink(settings: Settings, key: str, sink: object) -> Iterator[Probe]:
             attempt = partial(_http, url, headers=headers, auth=login, verify=verify)
             yield Probe(key, "Elasticsearch", url, attempt)
     elif isinstance(sink, InfluxdbSink):
-        yield Probe(key, "InfluxDB", sink.url, partial(_influxdb, InfluxdbKind.of(sink, settings)))
+        yield Probe(key, "InfluxDB", sink.url, partial(_http_sink, InfluxdbKind.of(sink, settings)))
+    elif isinstance(sink, PrometheusSink):
+        attempt = partial(_http_sink, PrometheusKind.of(sink, settings))
+        yield Probe(key, "Prometheus", sink.url, attempt)
     elif isinstance(sink, KafkaSink):
         yield Probe(key, "Kafka", ",".join(sink.servers), partial(kafka_sink, settings, sink))
     elif isinstance(sink, ParquetSink):
@@ -131,10 +135,10 @@ def _http(url: str, limit_s: float, **options: Any) -> str:
     return f"answered {answer.status_code}"
 
 
-def _influxdb(kind: InfluxdbKind, limit_s: float) -> str:
+def _http_sink(kind: InfluxdbKind | PrometheusKind, limit_s: float) -> str:
     """Whether it could be written to, login and rights included."""
     try:
-        return replace(kind, timeout_s=limit_s).writer().try_out()
+        return replace(kind, address=replace(kind.address, timeout_s=limit_s)).writer().try_out()
     except WarrenError as error:
         raise UnreachableError(str(error)) from None
 

@@ -321,3 +321,30 @@ class KafkaSink(Sink):
         default=1_000_000, description="bytes of a batch at most, Kafka's batch.size"
     )
     timeout: Positive = Field(default=10, description="seconds that a request or a record may take")
+
+
+class PrometheusSink(Sink):
+    """[sink.N] with class-name "prometheus": remote write, for those who cannot scrape `/metrics`."""
+
+    class_name: Literal["prometheus"] = Field(
+        default="prometheus", description="the series of /metrics by Prometheus' remote write"
+    )
+    url: Annotated[BareUrl, Field(min_length=1)] = Field(
+        description="where the server takes remote write", examples=["http://localhost:9090/api/v1/write"]
+    )
+    username: str = Field(default="", description="user; empty: none")
+    password: Secret = Field(default=NoSecret, description="password of that user")
+    token: Secret = Field(default=NoSecret, description="bearer token, instead of a user")
+    headers: dict[str, Secret] = Field(
+        default_factory=dict, description="further headers, such as X-Scope-OrgID"
+    )
+    timeout: Positive = Field(default=10, description="seconds that a request may take")
+    batch_size: Positive = Field(default=5000, description="series in a request")
+    extra_ca: InputFile = Field(default="", description="certificates (PEM) to trust besides the system's")
+    noverify: bool = Field(default=False, description="do not check the server's certificate")
+
+    @model_validator(mode="after")
+    def _one_login(self) -> Self:
+        if self.username and self.token.get_secret_value():
+            raise wrong("both username and token are set", "keep one of them")
+        return self

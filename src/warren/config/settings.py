@@ -16,6 +16,7 @@ from warren.config.modules import (
     KafkaSink,
     NullNotifier,
     ParquetSink,
+    PrometheusSink,
     SlackNotifier,
 )
 from warren.config.sections import (
@@ -39,7 +40,7 @@ from warren.config.sections import (
 
 AnyConsumer = KafkaConsumer | KafkaZkConsumer | StormConsumer
 AnyNotifier = HttpNotifier | EmailNotifier | SlackNotifier | NullNotifier
-AnySink = ParquetSink | ElasticsearchSink | InfluxdbSink | KafkaSink
+AnySink = ParquetSink | ElasticsearchSink | InfluxdbSink | KafkaSink | PrometheusSink
 
 # section: its type; there is one of each, without a name
 PLAIN: Final[Mapping[str, type[Section]]] = MappingProxyType(
@@ -68,6 +69,7 @@ NAMED: Final[Mapping[str, Mapping[str, type[Section]]]] = MappingProxyType(
             "elasticsearch": ElasticsearchSink,
             "influxdb": InfluxdbSink,
             "kafka": KafkaSink,
+            "prometheus": PrometheusSink,
         },
     }
 )

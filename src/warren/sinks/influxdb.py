@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import gzip
 import re
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
-from warren import __version__, secrecy
+from warren.sinks.endpoint import Address, Endpoint
 from warren.sinks.lines import Lines, lines_of
 from warren.sinks.writer import Batch, PlainKind, TryAgainError, Written
-from warren.tls import certificate_error, tls_context
 
 if TYPE_CHECKING:
     from warren.config import Settings
     from warren.config.modules import InfluxdbSink
 
-# never through a proxy
-_LOCAL: Final = ("localhost", "127.0.0.1", "[::1]")
-_MOST_QUOTED: Final = 200
 # lines are repetitive: more effort makes them hardly smaller
 _GZIP_LEVEL: Final = 1
 # of one sample, requests that look for the lines that a server does not take among others
@@ -56,37 +51,35 @@ _REMEDIES: Final = {
 class InfluxdbKind(PlainKind):
     """Where to write and how; version 2 when there is a bucket."""
 
-    url: str
+    address: Address
     database: str
     retention_policy: str
-    username: str
     org: str
     bucket: str
-    timeout_s: float
     batch_size: int
     compressed: bool
-    extra_ca: str
-    noverify: bool
-    password: str = field(default="", repr=False)
-    token: str = field(default="", repr=False)
     tags: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, sink: InfluxdbSink, settings: Settings) -> InfluxdbKind:
-        return cls(
+        token = sink.token.get_secret_value()
+        address = Address(
             sink.url.rstrip("/"),
-            sink.database,
-            sink.retention_policy,
-            sink.username,
-            sink.org,
-            sink.bucket,
             sink.timeout,
-            sink.batch_size,
-            sink.compression == "gzip",
             str(settings.path(sink.extra_ca)) if sink.extra_ca else "",
             sink.noverify,
+            sink.username,
             sink.password.get_secret_value(),
-            sink.token.get_secret_value(),
+            (("Authorization", f"Token {token}"),) if sink.bucket else (),
+        )
+        return cls(
+            address,
+            sink.database,
+            sink.retention_policy,
+            sink.org,
+            sink.bucket,
+            sink.batch_size,
+            sink.compression == "gzip",
             tuple(sorted(sink.tags.items())),
         )
 
@@ -99,26 +92,15 @@ class InfluxdbWriter:
 
     def __init__(self, kind: InfluxdbKind) -> None:
         self._kind = kind
-        self._server = f"InfluxDB at {httpx.URL(kind.url).netloc.decode('ascii', 'replace')}"
-        context = tls_context(Path(kind.extra_ca) if kind.extra_ca else None, noverify=kind.noverify)
-        direct: dict[str, httpx.BaseTransport | None] = {f"all://{host}": None for host in _LOCAL}
-        headers = {"User-Agent": f"Warren/{__version__}"}
-        if kind.bucket:
-            headers["Authorization"] = f"Token {kind.token}"
-        self._client = httpx.Client(
-            verify=context,
-            mounts=direct,
-            timeout=kind.timeout_s,
-            headers=headers,
-            auth=(kind.username, kind.password) if kind.username else None,
-        )
+        self._server = Endpoint("InfluxDB", kind.address)
 
     def write(self, batch: Batch) -> Written:
         lines = lines_of(batch.tables, dict(self._kind.tags))
         delivery = _Delivery(self, lines)
         for first in range(0, len(lines), self._kind.batch_size):
             delivery.deliver(first, min(first + self._kind.batch_size, len(lines)))
-        return Written(len(lines) - delivery.rejected, delivery.rejected, delivery.reason)
+        reason = self._server.quotable(delivery.reason)
+        return Written(len(lines) - delivery.rejected, delivery.rejected, reason)
 
     def try_out(self) -> str:
         """Write nothing, to see whether it could be: a sentence. TryAgainError when not."""
@@ -148,49 +130,26 @@ class InfluxdbWriter:
         else:
             content = bytes(body)
         if kind.bucket:
-            parameters = {"org": kind.org, "bucket": kind.bucket, "precision": "ms"}
-            return self._request("/api/v2/write", parameters, content, headers)
-        parameters = {"db": kind.database, "precision": "ms"}
-        if kind.retention_policy:
-            parameters["rp"] = kind.retention_policy
-        return self._request("/write", parameters, content, headers)
+            path, parameters = "/api/v2/write", {"org": kind.org, "bucket": kind.bucket}
+        else:
+            path, parameters = "/write", {"db": kind.database}
+            if kind.retention_policy:
+                parameters["rp"] = kind.retention_policy
+        return self._server.post(path, content, parameters=parameters | {"precision": "ms"}, headers=headers)
 
     def _create_database(self) -> None:
         name = self._kind.database
-        answer = self._request("/query", {"q": f"CREATE DATABASE {_identifier(name)}"})
-        if answer.is_success and not error_of(answer):
+        answer = self._server.post("/query", parameters={"q": f"CREATE DATABASE {_identifier(name)}"})
+        error = self._server.quotable(error_of(answer))
+        if answer.is_success and not error:
             return
         raise TryAgainError(
-            f"{self._server} has no database {name}, and does not let us make it{self._quoted(answer)}; "
-            f"make it, or give a user that may"
+            f"{self._server.name} has no database {name}, and does not let us make it: "
+            f"{error or f'HTTP {answer.status_code}'}; make it, or give a user that may"
         )
 
-    def _request(
-        self,
-        path: str,
-        parameters: dict[str, str],
-        content: bytes = b"",
-        headers: dict[str, str] | None = None,
-    ) -> httpx.Response:
-        try:
-            return self._client.post(
-                self._kind.url + path, params=parameters, content=content, headers=headers
-            )
-        except httpx.TimeoutException:
-            raise TryAgainError(
-                f"{self._server} did not answer within {self._kind.timeout_s:g} s; "
-                "see whether it is up and reachable from here, or raise timeout"
-            ) from None
-        except httpx.TransportError as error:
-            untrusted = certificate_error(self._server, error)
-            reason = str(error).strip().split("] ", 1)[-1] or type(error).__name__
-            raise TryAgainError(
-                untrusted or f"No answer from {self._server}: {reason}; check url and that it runs"
-            ) from None
-
     def _refusal(self, answer: httpx.Response) -> TryAgainError:
-        what = f"{self._server} answered HTTP {answer.status_code}{self._quoted(answer)}"
-        return TryAgainError(f"{what}; {self._remedy(answer)}")
+        return self._server.refusal(answer, error_of(answer), self._remedy(answer))
 
     def _remedy(self, answer: httpx.Response) -> str:
         if "retention policy not found" in answer.text:
@@ -198,17 +157,6 @@ class InfluxdbWriter:
         if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
             return "see its log"
         return _REMEDIES[2 if self._kind.bucket else 1].get(answer.status_code, "check url")
-
-    def _quoted(self, answer: httpx.Response) -> str:
-        """What the server said, to be put behind other words; nothing of what may be a page of a proxy."""
-        said = self.reason(answer)
-        return f": {said}" if said else ""
-
-    def reason(self, answer: httpx.Response) -> str:
-        """The server's own words, on one line, without secrets."""
-        hidden = [secret for secret in (self._kind.password, self._kind.token) if len(secret) > 3]
-        text = secrecy.without(" ".join(error_of(answer).split()), hidden)
-        return text if len(text) <= _MOST_QUOTED else text[:_MOST_QUOTED].rstrip() + "…"
 
 
 class _Delivery:
@@ -229,18 +177,18 @@ class _Delivery:
         dropped = _DROPPED.search(error)
         if dropped is not None:
             # lines that could not be read are not in the server's count
-            self._reject(max(int(dropped[1]), error.count(_UNREADABLE)), answer)
+            self._reject(max(int(dropped[1]), error.count(_UNREADABLE)), error)
         elif end - first == 1 or self._searches >= _MOST_SEARCHES:
-            self._reject(end - first, answer)
+            self._reject(end - first, error)
         else:
             self._searches += 2
             middle = (first + end) // 2
             self.deliver(first, middle)
             self.deliver(middle, end)
 
-    def _reject(self, count: int, answer: httpx.Response) -> None:
+    def _reject(self, count: int, error: str) -> None:
         self.rejected += count
-        self.reason = self.reason or self._writer.reason(answer)
+        self.reason = self.reason or error
 
 
 def error_of(answer: httpx.Response) -> str:

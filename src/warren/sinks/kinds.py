@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warren.config.modules import InfluxdbSink, KafkaSink, ParquetSink
+from warren.config.modules import InfluxdbSink, KafkaSink, ParquetSink, PrometheusSink
 
 if TYPE_CHECKING:
     from warren.config import AnySink, Settings
@@ -26,5 +26,9 @@ def kind_of(sink: AnySink, settings: Settings) -> Kind | None:
             from warren.sinks.kafka import KafkaKind  # noqa: PLC0415
 
             return KafkaKind.of(sink, settings)
+        case PrometheusSink():
+            from warren.sinks.prometheus import PrometheusKind  # noqa: PLC0415
+
+            return PrometheusKind.of(sink, settings)
         case _:
             return None

@@ -11,10 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pydantic import SecretStr
-from pyspark.sql import SparkSession
 from tests.influxdb import ADMIN, InfluxServer
-from tests.integration.sinks.frame import PATIENCE_S, recorded, recording, running_sinks
-from tests.processes import eventually
 from tests.receivers.http import HOST, HttpReceiver, Reply
 from tests.receivers.influxdb2 import ORG, TOKEN, Influx2Receiver
 from tests.unit.sinks.samples import example_tables
@@ -22,7 +19,7 @@ from tests.unit.sinks.samples import example_tables
 from warren.cli.attempts import Outcome, run_probes
 from warren.cli.probes import probes
 from warren.clock import now_ms
-from warren.config import AnySink, Settings
+from warren.config import Settings
 from warren.config.modules import InfluxdbSink
 from warren.demo.certificates import ensure_certificates
 from warren.errors import ConfigError
@@ -315,44 +312,3 @@ def test_certificates(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     with pytest.raises(ConfigError, match="contains no certificates"):
         write(InfluxdbSink(url="https://localhost", database="d", extra_ca=str(tmp_path / "empty")))
-
-
-def test_a_server_that_stops_and_starts_misses_nothing_and_has_nothing_twice(
-    session: SparkSession, tmp_path: Path
-) -> None:
-    (tmp_path / "server").mkdir()
-    with InfluxServer(tmp_path / "server") as server:
-        beside = recording(tmp_path / "beside")
-        sinks: dict[str, AnySink] = {
-            "influx": InfluxdbSink(url=server.url, database="lag", interval=1),
-            "beside": beside,
-        }
-        with running_sinks(session, tmp_path, sinks, "one", "two") as running:
-            running.wait("influx", 2)
-            server.stop()
-            down = len(recorded(tmp_path / "beside"))
-            told = "No answer from InfluxDB"
-            assert eventually(lambda: told in running.state("influx").progress.error, PATIENCE_S)
-            assert eventually(lambda: len(recorded(tmp_path / "beside")) >= down + 2, PATIENCE_S)
-            server.start()
-            running.snapshots.paused = True
-            assert eventually(
-                lambda: all(
-                    not state.behind and not state.progress.error for state in running.sinks.states()
-                ),
-                PATIENCE_S,
-            )
-            samples = recorded(tmp_path / "beside")
-            last = {name: running.snapshots.snapshot(name) for name in running.snapshots.clusters()}
-        assert samples == list(range(1, len(samples) + 1))
-        for name, view in last.items():
-            assert view is not None
-            rows = server.rows(
-                f"SELECT * FROM burrow_partition WHERE cluster = '{name}' AND owner =~ /./", "lag"
-            )
-            times = [row["time"] for row in rows]
-            assert len(times) == len(set(times)) == len(samples)
-            assert times[-1] == view.as_of_ms
-            group = view.group("slow")
-            assert group is not None
-            assert rows[-1]["lag"] == group.partitions[0].current_lag == 10

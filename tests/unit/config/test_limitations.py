@@ -8,7 +8,7 @@ from tests.configurations import SMALLEST
 
 from warren.config import AnySink, Settings, load
 from warren.config.limitations import SUPPORTED_SINKS, limitations
-from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink
+from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink, PrometheusSink
 from warren.sinks.kinds import kind_of
 
 TEXT = f"""
@@ -43,6 +43,7 @@ def test_what_is_said_to_be_supported_is() -> None:
         "elasticsearch": ElasticsearchSink(urls=("http://localhost:9200",)),
         "influxdb": InfluxdbSink(url="http://localhost:8086", database="burrow"),
         "kafka": KafkaSink(servers=("localhost:9092",), topic="lag"),
+        "prometheus": PrometheusSink(url="http://localhost:9090/api/v1/write"),
     }
     supported = {name for name, sink in sinks.items() if kind_of(sink, Settings()) is not None}
     assert supported == set(SUPPORTED_SINKS)

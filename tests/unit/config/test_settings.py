@@ -268,6 +268,19 @@ DEFAULTS |= {
         "batch-size": 1_000_000,
         "timeout": 10,
     },
+    "sink prometheus": SINK
+    | {
+        "class-name": "prometheus",
+        "url": REQUIRED,
+        "username": "",
+        "password": SECRET,
+        "token": SECRET,
+        "headers": {},
+        "timeout": 10,
+        "batch-size": 5000,
+        "extra-ca": "",
+        "noverify": False,
+    },
 }
 
 
