@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from warren.config.kinds import (
     Address,
@@ -22,6 +22,7 @@ from warren.config.kinds import (
     Upper,
     ZnodePath,
     ZooKeeperServers,
+    split_list,
     wrong,
 )
 
@@ -407,4 +408,17 @@ class Outbox(Section):
     )
     max_bytes: Positive = Field(
         default=1_073_741_824, description="bytes of samples; beyond that the oldest go"
+    )
+
+
+class Prometheus(Section):
+    """[prometheus]: the series on `/metrics`."""
+
+    also_names: Annotated[
+        tuple[Literal["kafka_exporter", "kafka-lag-exporter", "kminion", "burrow_exporter"], ...],
+        BeforeValidator(split_list),
+    ] = Field(
+        default=(),
+        description="exporters whose names and labels are shown beside Burrow's, for dashboards that were made for "
+        "them: `kafka_exporter`, `kafka-lag-exporter`, `kminion`, `burrow_exporter`",
     )

@@ -30,6 +30,7 @@ from warren.config.sections import (
     KafkaZkConsumer,
     Logging,
     Outbox,
+    Prometheus,
     Sasl,
     Spark,
     Storage,
@@ -44,7 +45,14 @@ AnySink = ParquetSink | ElasticsearchSink | InfluxdbSink | KafkaSink | Prometheu
 
 # section: its type; there is one of each, without a name
 PLAIN: Final[Mapping[str, type[Section]]] = MappingProxyType(
-    {"general": General, "logging": Logging, "zookeeper": ZooKeeper, "spark": Spark, "outbox": Outbox}
+    {
+        "general": General,
+        "logging": Logging,
+        "zookeeper": ZooKeeper,
+        "spark": Spark,
+        "outbox": Outbox,
+        "prometheus": Prometheus,
+    }
 )
 # section: its types by class-name ("" where there are no classes); each module has a name: [cluster.local]
 NAMED: Final[Mapping[str, Mapping[str, type[Section]]]] = MappingProxyType(
@@ -99,6 +107,7 @@ class Settings(Section):
     sink: Mapping[str, AnySink] = Field(default_factory=dict)
     spark: Spark = Field(default_factory=Spark)
     outbox: Outbox = Field(default_factory=Outbox)
+    prometheus: Prometheus = Field(default_factory=Prometheus)
 
     _source: Path | None = PrivateAttr(default=None)
     _warnings: tuple[str, ...] = PrivateAttr(default=())

@@ -57,7 +57,7 @@ class App:
                 **KafkaPages(answers, self._envelope).routes(),
                 **ConfigPages(settings, self._envelope).routes(),
                 **AdminPages(answers, log_level, self._envelope).routes(),
-                **MetricsPage(answers, registry, self.own_metrics).routes(),
+                **MetricsPage(answers, registry, self.own_metrics, settings.prometheus.also_names).routes(),
                 **Pages(answers, self.feed, notifying, sinks).routes(),
                 **IncidentPages(notifying).routes(),
             }

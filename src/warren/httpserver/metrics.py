@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, compress
+from itertools import compress
 from operator import is_
 from typing import Final
 
@@ -19,6 +19,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.registry import Collector
 
 from warren.httpserver.columns import windows_of
+from warren.httpserver.exporters import also_named
+from warren.httpserver.exposition import Family, Series, escaped, text
 from warren.httpserver.reply import Headers, Reply
 from warren.httpserver.router import Handler, Request
 from warren.httpserver.state import Answers
@@ -35,19 +37,6 @@ _GZIP_LEVEL: Final = 1
 _COMPRESSORS: Final = 2
 _GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 _RAW_DEFLATE: Final = -zlib.MAX_WBITS
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """One metric: its name, help text and Prometheus type."""
-
-    name: str
-    help: str
-    type: str = "gauge"
-
-    @property
-    def head(self) -> str:
-        return f"# HELP {self.name} {self.help}\n# TYPE {self.name} {self.type}\n"
 
 
 CURRENT_OFFSET: Final = Family(
@@ -71,10 +60,6 @@ PARTITION_STATUS: Final = Family(
     "burrow_kafka_topic_partition_status",
     "Status of the group on the partition: 1 OK, 2 WARN, 4 STOP, 5 STALL, 6 REWIND",
 )
-
-
-# labels of some series, each with the blank that follows them, and their values
-_Series = tuple[Sequence[str], Sequence[int]]
 
 
 class WindowLabels:
@@ -122,25 +107,12 @@ def render(snapshots: Sequence[ClusterSnapshot], labels: Mapping[str, WindowLabe
     `labels`: cluster: what was written of it for earlier snapshots.
     """
     clusters = [_Cluster(snapshot, labels[snapshot.name]) for snapshot in snapshots]
-    yield _text(CURRENT_OFFSET, [cluster.offsets() for cluster in clusters])
-    yield _text(LAG_TOTAL, [cluster.lag_totals() for cluster in clusters])
-    yield _text(PARTITION_LAG, [cluster.lags() for cluster in clusters])
-    yield _text(GROUP_STATUS, [cluster.group_statuses() for cluster in clusters])
-    yield _text(TOPIC_OFFSET, [cluster.heads() for cluster in clusters])
-    yield _text(PARTITION_STATUS, [cluster.statuses() for cluster in clusters])
-
-
-def _text(family: Family, parts: Sequence[_Series]) -> bytes:
-    labels = list(chain.from_iterable(part[0] for part in parts))
-    if not labels:
-        return b""
-    # name, labels, value of each line in turn: one join of three lists is quicker than a string per line
-    pieces = [f"\n{family.name}"] * (3 * len(labels))
-    pieces[0] = family.head + family.name
-    pieces[1::3] = labels
-    pieces[2::3] = map(str, chain.from_iterable(part[1] for part in parts))
-    pieces.append("\n")
-    return "".join(pieces).encode(errors="replace")
+    yield text(CURRENT_OFFSET, [cluster.offsets() for cluster in clusters])
+    yield text(LAG_TOTAL, [cluster.lag_totals() for cluster in clusters])
+    yield text(PARTITION_LAG, [cluster.lags() for cluster in clusters])
+    yield text(GROUP_STATUS, [cluster.group_statuses() for cluster in clusters])
+    yield text(TOPIC_OFFSET, [cluster.heads() for cluster in clusters])
+    yield text(PARTITION_STATUS, [cluster.statuses() for cluster in clusters])
 
 
 class _Cluster:
@@ -156,7 +128,7 @@ class _Cluster:
             f'{{{self._cluster},consumer_group="{escaped(name)}"}} ' for name in self._table.names
         ]
 
-    def offsets(self) -> _Series:
+    def offsets(self) -> Series:
         """Also while a window is filling up; a partition without a commit has none."""
         offset = self._columns.offset
         committed = offset >= 0
@@ -164,19 +136,19 @@ class _Cluster:
             return self._labels, offset.tolist()
         return list(compress(self._labels, committed.tolist())), offset[committed].tolist()
 
-    def lags(self) -> _Series:
+    def lags(self) -> Series:
         return self._labels, self._columns.current_lag.tolist()
 
-    def statuses(self) -> _Series:
+    def statuses(self) -> Series:
         return self._labels, self._columns.status.tolist()
 
-    def lag_totals(self) -> _Series:
+    def lag_totals(self) -> Series:
         return self._groups, self._table.totallag.tolist()
 
-    def group_statuses(self) -> _Series:
+    def group_statuses(self) -> Series:
         return self._groups, self._table.status.tolist()
 
-    def heads(self) -> _Series:
+    def heads(self) -> Series:
         labels, values = [], []
         for topic in self._snapshot.topics():
             name = escaped(topic)
@@ -187,11 +159,6 @@ class _Cluster:
         return labels, values
 
 
-def escaped(label: str) -> str:
-    """A label's value between its quotes."""
-    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
 @dataclass(slots=True)
 class _Rendered:
     """The text of some snapshots, cached in the requested encodings."""
@@ -199,6 +166,8 @@ class _Rendered:
     snapshots: tuple[ClusterSnapshot, ...]
     # cluster: what was written for the snapshots before
     labels: Mapping[str, WindowLabels]
+    # exporters whose names are shown, too
+    also: tuple[str, ...] = ()
     plain: tuple[bytes, ...] | None = None
     # pieces of one deflate stream that is not ended yet
     deflated: tuple[bytes, ...] | None = None
@@ -216,7 +185,8 @@ class _Rendered:
             self.plain = tuple(map(_inflate, self.deflated) if self.deflated else self._text())
 
     def _text(self) -> Iterator[bytes]:
-        return render(self.snapshots, self.labels)
+        yield from render(self.snapshots, self.labels)
+        yield from also_named(self.snapshots, self.also)
 
     def _counted(self) -> Iterator[bytes]:
         """The pieces in order, added to length and checksum."""
@@ -248,14 +218,20 @@ def _inflate(piece: bytes) -> bytes:
 class MetricsPage:
     """Burrow's `/metrics`."""
 
-    def __init__(self, answers: Answers, registry: CollectorRegistry, own: Collector) -> None:
-        """`own`: Warren's own metrics, shown after Burrow's; `registry`: those of this process, shown last."""
+    def __init__(
+        self, answers: Answers, registry: CollectorRegistry, own: Collector, also: tuple[str, ...] = ()
+    ) -> None:
+        """`own`: Warren's own metrics, shown after Burrow's; `registry`: those of this process, shown last.
+
+        `also`: exporters whose names are shown beside Burrow's.
+        """
         self._answers = answers
         self._registry = registry
         self._own = CollectorRegistry()
         self._own.register(own)
         # cluster: the labels of its windows
         self._labels: dict[str, WindowLabels] = defaultdict(WindowLabels)
+        self._also = also
         self._rendered = _Rendered((), self._labels)
         self._one_at_a_time = asyncio.Lock()
 
@@ -267,7 +243,7 @@ class MetricsPage:
         async with self._one_at_a_time:
             snapshots = tuple(self._snapshots())
             if not _same(self._rendered.snapshots, snapshots):
-                self._rendered = _Rendered(snapshots, self._labels)
+                self._rendered = _Rendered(snapshots, self._labels, self._also)
             rendered = self._rendered
             # other requests are served meanwhile
             await asyncio.to_thread(rendered.make, gzip=gzip)

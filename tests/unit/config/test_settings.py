@@ -45,6 +45,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     },
     "spark": {"master": "local[*]", "checkpoint-dir": "checkpoint", "trigger-interval": 5.0, "conf": {}},
     "outbox": {"max-age": 86_400, "max-bytes": 1_073_741_824},
+    "prometheus": {"also-names": ()},
     "client-profile": {
         "client-id": "burrow-lagchecker",
         "kafka-version": "",
