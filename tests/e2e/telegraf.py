@@ -25,7 +25,7 @@ from tests.unit.sinks.samples import example_view
 
 from warren.clock import now_ms
 from warren.config import Settings
-from warren.config.modules import InfluxdbSink
+from warren.config.modules import ElasticsearchSink, InfluxdbSink
 from warren.demo.stage import CLUSTER
 from warren.sinks.kinds import kind_of
 from warren.sinks.tables import Tabulator
@@ -250,3 +250,34 @@ def test_our_own_sink_writes_what_telegraf_writes(
     zeros = {key for key, fields in theirs.items() if fields.get("timestamp") == 0}
     assert [dict(own)["partition"] for _, own in zeros] == ["1"]
     assert ours == {key: fields for key, fields in theirs.items() if key not in zeros}
+
+
+def test_our_own_sink_writes_the_documents_that_telegraf_writes(
+    telegraf: str, elasticsearch: SearchServer, tmp_path: Path
+) -> None:
+    view = example_view(at_ms=now_ms())
+    with serving(answers=MemoryAnswers(["local"], {"local": view}), httpserver={"a": local()}) as server:
+        run_once(
+            telegraf,
+            "[agent]\n  omit_hostname = true\n"
+            f'[[inputs.burrow]]\n  servers = ["{server.urls["a"]}"]\n'
+            f'[[outputs.elasticsearch]]\n  urls = ["{elasticsearch.url}"]\n  index_name = "of-telegraf"\n'
+            "  manage_template = false\n",
+            tmp_path,
+        )
+    kind = kind_of(ElasticsearchSink(urls=(elasticsearch.url,), index="of-warren"), Settings())
+    assert kind is not None
+    kind.writer().write(Batch(1, view.as_of_ms, Tabulator().tables(view)))
+
+    def documents(index: str) -> list[dict[str, Any]]:
+        found = elasticsearch.documents(index)
+        # Telegraf's time is when it asked
+        assert all(dt.datetime.fromisoformat(each.pop("@timestamp")) for each in found)
+        return sorted(found, key=lambda each: sorted(each["tag"].items()))
+
+    # for a partition without a commit Telegraf writes zeros
+    theirs = [
+        each for each in documents("of-telegraf") if each.get("burrow_partition", {}).get("timestamp") != 0
+    ]
+    assert documents("of-warren") == theirs
+    assert len(theirs) == 9

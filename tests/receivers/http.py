@@ -84,6 +84,11 @@ class HttpReceiver:
         return f"{self._scheme}://{HOST}:{self.port}"
 
     @property
+    def tls(self) -> ssl.SSLContext | None:
+        """To ask clients for certificates, for one."""
+        return self._server.tls
+
+    @property
     def received(self) -> list[Received]:
         """Everything up to now, in order."""
         with self._arrived:
@@ -147,11 +152,12 @@ class _Server(ThreadingHTTPServer):
         self.connections = itertools.count(1)
         self._open: set[socket.socket] = set()
         super().__init__(address, _Handler)
+        self.tls: ssl.SSLContext | None = None
         if certificates is not None:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(certificates.server)
+            self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.tls.load_cert_chain(certificates.server)
             # each connection shakes hands in its own thread: a client that gives up holds up no other
-            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+            self.socket = self.tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self._open.add(request)

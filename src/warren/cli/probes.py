@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
@@ -26,11 +25,14 @@ from warren.errors import WarrenError
 from warren.kafka.client import client_properties
 from warren.kafka.login import with_login
 from warren.notifier.leadership import login_options
+from warren.sinks.elasticsearch import ElasticsearchKind
 from warren.sinks.influxdb import InfluxdbKind
 from warren.sinks.prometheus import PrometheusKind
 
 # the clients' own log lines would mix with our output
 _SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)
+
+_PRODUCTS: Final = {"elasticsearch": "Elasticsearch", "opensearch": "OpenSearch"}
 
 
 def probes(settings: Settings) -> Iterator[Probe]:
@@ -63,15 +65,9 @@ def probes(settings: Settings) -> Iterator[Probe]:
 
 def _sink(settings: Settings, key: str, sink: object) -> Iterator[Probe]:
     if isinstance(sink, ElasticsearchSink):
-        headers, login = {}, None
-        if sink.api_key.get_secret_value():
-            headers = {"Authorization": f"ApiKey {sink.api_key.get_secret_value()}"}
-        elif sink.username:
-            login = (sink.username, sink.password.get_secret_value())
-        verify = _verify(settings, sink)
+        kind = ElasticsearchKind.of(sink, settings)
         for url in sink.urls:
-            attempt = partial(_http, url, headers=headers, auth=login, verify=verify)
-            yield Probe(key, "Elasticsearch", url, attempt)
+            yield Probe(key, _PRODUCTS[sink.server], url, partial(_search_sink, replace(kind, urls=(url,))))
     elif isinstance(sink, InfluxdbSink):
         yield Probe(key, "InfluxDB", sink.url, partial(_http_sink, InfluxdbKind.of(sink, settings)))
     elif isinstance(sink, PrometheusSink):
@@ -81,12 +77,6 @@ def _sink(settings: Settings, key: str, sink: object) -> Iterator[Probe]:
         yield Probe(key, "Kafka", ",".join(sink.servers), partial(kafka_sink, settings, sink))
     elif isinstance(sink, ParquetSink):
         yield Probe(key, "Parquet", sink.path, partial(_directory, sink.path))
-
-
-def _verify(settings: Settings, sink: ElasticsearchSink) -> bool | str:
-    if sink.noverify:
-        return False
-    return str(settings.path(sink.extra_ca)) if sink.extra_ca else True
 
 
 def _kafka(properties: dict[str, Any], topic: str, limit_s: float) -> str:
@@ -125,20 +115,18 @@ def _zookeeper(hosts: str, path: str, limit_s: float, **login: Any) -> str:
     return f"{path} exists" if there else f"{path} does not exist yet"
 
 
-def _http(url: str, limit_s: float, **options: Any) -> str:
-    try:
-        answer = httpx.get(url, timeout=limit_s, follow_redirects=True, **options)
-    except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-        raise UnreachableError(str(error) or type(error).__name__) from None
-    if answer.is_error:
-        raise UnreachableError(f"answered {answer.status_code} {answer.reason_phrase}")
-    return f"answered {answer.status_code}"
+def _search_sink(kind: ElasticsearchKind, limit_s: float) -> str:
+    return _tried_out(replace(kind, timeout_s=limit_s))
 
 
 def _http_sink(kind: InfluxdbKind | PrometheusKind, limit_s: float) -> str:
+    return _tried_out(replace(kind, address=replace(kind.address, timeout_s=limit_s)))
+
+
+def _tried_out(kind: ElasticsearchKind | InfluxdbKind | PrometheusKind) -> str:
     """Whether it could be written to, login and rights included."""
     try:
-        return replace(kind, address=replace(kind.address, timeout_s=limit_s)).writer().try_out()
+        return kind.writer().try_out()
     except WarrenError as error:
         raise UnreachableError(str(error)) from None
 

@@ -8,7 +8,7 @@ from warren.config.sections import KafkaConsumer
 from warren.config.settings import Settings
 
 # class-names of sinks
-SUPPORTED_SINKS: Final = frozenset({"influxdb", "kafka", "parquet", "prometheus"})
+SUPPORTED_SINKS: Final = frozenset({"elasticsearch", "influxdb", "kafka", "parquet", "prometheus"})
 
 
 def limitations(settings: Settings) -> tuple[str, ...]:

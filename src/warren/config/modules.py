@@ -1,6 +1,8 @@
 """Notifiers and sinks as types: the outputs of Warren."""
 
-from typing import Annotated, Literal, Self
+import datetime as dt
+import re
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -27,6 +29,10 @@ from warren.config.kinds import (
     wrong,
 )
 from warren.config.sections import ClientProfileName, GroupLists
+
+# what Elasticsearch takes as the name of an index, and a day to try with
+_INDEX: Final = re.compile(r"""(?!\.{1,2}$)[^-_+A-Z\s\\/*?"<>|,#:][^A-Z\s\\/*?"<>|,#:]{0,254}""")
+_A_DAY: Final = dt.datetime(2026, 11, 16, tzinfo=dt.UTC)
 
 Method = Annotated[Literal["GET", "POST", "PUT", "PATCH", "DELETE"], Upper]
 
@@ -232,25 +238,71 @@ class ElasticsearchSink(Sink):
     class_name: Literal["elasticsearch"] = Field(
         default="elasticsearch", description="documents as Telegraf writes them"
     )
+    server: Annotated[Literal["elasticsearch", "opensearch"], Lower] = Field(
+        default="elasticsearch",
+        description="which it is: `elasticsearch` or `opensearch`; each has a client of its own",
+    )
     urls: Annotated[BareUrls, Field(min_length=1)] = Field(
         description="servers", examples=[["http://localhost:9200"]]
     )
     index: str = Field(
         default="burrow-%Y.%m.%d",
         min_length=1,
-        description="index name, with strftime directives for the date",
+        description="index name, with strftime directives for the row's day in UTC",
     )
     username: str = Field(default="", description="user; empty: none")
     password: Secret = Field(default=NoSecret, description="password of that user")
     api_key: Secret = Field(default=NoSecret, description="API key, instead of a user")
+    manage_template: bool = Field(
+        default=True,
+        description="put an index template, unless there is one of that name that is not Warren's",
+    )
+    template_name: str = Field(
+        default="", description="its name; empty: what stands before the date in index, without the dash"
+    )
     timeout: Positive = Field(default=10, description="seconds that a request may take")
+    batch_size: Positive = Field(default=5000, description="documents in a request")
+    batch_bytes: Positive = Field(
+        default=10_000_000, description="bytes in a request, before they are compressed"
+    )
+    compression: Annotated[Literal["gzip", "none"], Lower] = Field(
+        default="gzip", description="how requests are compressed"
+    )
     extra_ca: InputFile = Field(default="", description="certificates (PEM) to trust besides the system's")
     noverify: bool = Field(default=False, description="do not check the server's certificate")
+    certfile: InputFile = Field(default="", description="certificate (PEM) to present")
+    keyfile: InputFile = Field(default="", description="private key (PEM) of that certificate")
 
     @model_validator(mode="after")
     def _one_login(self) -> Self:
         if self.username and self.api_key.get_secret_value():
             raise wrong("both username and api-key are set", "keep one of them")
+        if bool(self.certfile) != bool(self.keyfile):
+            given, missing = ("certfile", "keyfile") if self.certfile else ("keyfile", "certfile")
+            raise wrong(
+                f"{given} is set without {missing}", f"add {missing}: certificate and key go together"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_scheme(self) -> Self:
+        if len({url.partition(":")[0].lower() for url in self.urls}) > 1:
+            raise wrong("some urls are http and some https", "write all of them with the same")
+        return self
+
+    @model_validator(mode="after")
+    def _possible_index(self) -> Self:
+        name = _A_DAY.strftime(self.index)
+        if not _INDEX.fullmatch(name):
+            raise wrong(
+                f"index {self.index} gives names such as {name}, which Elasticsearch does not take",
+                'write it with lower-case letters, digits, dots and dashes, such as "burrow-%Y.%m.%d"',
+            )
+        if self.manage_template and self.index.startswith("%"):
+            raise wrong(
+                "the index template needs an index whose name begins with something fixed",
+                'write one such as "burrow-%Y.%m.%d", or set manage-template = false',
+            )
         return self
 
 

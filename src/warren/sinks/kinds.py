@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warren.config.modules import InfluxdbSink, KafkaSink, ParquetSink, PrometheusSink
+from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink, PrometheusSink
 
 if TYPE_CHECKING:
     from warren.config import AnySink, Settings
@@ -18,6 +18,10 @@ def kind_of(sink: AnySink, settings: Settings) -> Kind | None:
             from warren.sinks.parquet import ParquetKind  # noqa: PLC0415
 
             return ParquetKind.of(sink)
+        case ElasticsearchSink():
+            from warren.sinks.elasticsearch import ElasticsearchKind  # noqa: PLC0415
+
+            return ElasticsearchKind.of(sink, settings)
         case InfluxdbSink():
             from warren.sinks.influxdb import InfluxdbKind  # noqa: PLC0415
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
+from tests.receivers.http import Received, Reply
+from tests.receivers.search import SearchReceiver, refused
 
 from warren.cli.attempts import Outcome, Probe, UnreachableError, run_probes
 from warren.cli.probes import probes
@@ -82,22 +84,39 @@ def test_every_server_is_tried() -> None:
     ]
 
 
-def test_elasticsearch_answers(url: str) -> None:
-    outcome = sink_outcome(ElasticsearchSink(urls=(url,)))
-    assert (outcome.reached, outcome.detail) == (True, "answered 200")
+def test_elasticsearch_answers() -> None:
+    with SearchReceiver() as receiver:
+        outcome = sink_outcome(ElasticsearchSink(urls=(receiver.url,)))
+    assert (outcome.reached, outcome.detail) == (
+        True,
+        "Elasticsearch 8.99.0, index template burrow is put with the first sample",
+    )
+
+
+def test_opensearch_answers() -> None:
+    with SearchReceiver() as receiver:
+        sink = ElasticsearchSink(server="opensearch", urls=(receiver.url,), manage_template=False)
+        outcome = sink_outcome(sink)
+    assert (outcome.probe.kind, outcome.reached, outcome.detail) == ("OpenSearch", True, "OpenSearch 8.99.0")
 
 
 @pytest.mark.parametrize("login", ["user", "key", "none"])
-def test_elasticsearch_wants_a_login(url: str, login: str) -> None:
-    secret = SecretStr("s")
-    sinks = {
-        "user": ElasticsearchSink(urls=(f"{url}/login",), username="u", password=secret),
-        "key": ElasticsearchSink(urls=(f"{url}/login",), api_key=secret),
-        "none": ElasticsearchSink(urls=(f"{url}/login",)),
-    }
-    outcome = sink_outcome(sinks[login])
-    expected = (False, "answered 401 Unauthorized") if login == "none" else (True, "answered 200")
-    assert (outcome.reached, outcome.detail) == expected
+def test_elasticsearch_wants_a_login(login: str) -> None:
+    def guard(request: Received) -> Reply:
+        if request.header("Authorization"):
+            return receiver.take(request)
+        return refused(401, "security_exception", "missing authentication credentials")
+
+    with SearchReceiver() as receiver:
+        receiver.answer(guard)
+        sinks = {
+            "user": ElasticsearchSink(urls=(receiver.url,), username="u", password=SecretStr("s")),
+            "key": ElasticsearchSink(urls=(receiver.url,), api_key=SecretStr("s")),
+            "none": ElasticsearchSink(urls=(receiver.url,)),
+        }
+        outcome = sink_outcome(sinks[login])
+    assert outcome.reached == (login != "none")
+    assert ("answered 401: missing authentication credentials" in outcome.detail) == (login == "none")
 
 
 def test_influxdb_is_out_of_service(url: str) -> None:

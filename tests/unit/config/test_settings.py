@@ -231,14 +231,22 @@ DEFAULTS |= {
     "sink elasticsearch": SINK
     | {
         "class-name": "elasticsearch",
+        "server": "elasticsearch",
         "urls": REQUIRED,
         "index": "burrow-%Y.%m.%d",
         "username": "",
         "password": SECRET,
         "api-key": SECRET,
+        "manage-template": True,
+        "template-name": "",
         "timeout": 10,
+        "batch-size": 5000,
+        "batch-bytes": 10_000_000,
+        "compression": "gzip",
         "extra-ca": "",
         "noverify": False,
+        "certfile": "",
+        "keyfile": "",
     },
     "sink influxdb": SINK
     | {
