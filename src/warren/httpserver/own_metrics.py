@@ -147,6 +147,11 @@ class OwnMetrics(Collector):
         self.guards: Mapping[str, Guard] = {}
 
     def collect(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily(
+            "warren_ready",
+            "Whether every cluster that can be reached has caught up, as in /v4/health",
+            value=self._answers.ready(),
+        )
         clusters = sorted(self._answers.clusters())
         progress = {cluster: self._answers.progress(cluster) for cluster in clusters}
         for name, help_, family, value in _OF_PROGRESS:

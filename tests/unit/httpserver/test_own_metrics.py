@@ -80,6 +80,13 @@ def test_every_cluster_has_its_series_in_every_state() -> None:
         assert value(found, "warren_groups", cluster="local", status=status) == statuses.count(status)
 
 
+@pytest.mark.parametrize("ready", [True, False])
+def test_that_warren_is_not_ready_is_a_metric(ready: bool) -> None:
+    """An alert rule needs it: /v4/health is not scraped."""
+    app = App(Settings(), MemoryAnswers(is_ready=ready), MemoryLogLevel(), CollectorRegistry(), host="here")
+    assert value(series(app), "warren_ready") == ready
+
+
 def test_refusals_are_counted_by_listener() -> None:
     app = App(Settings(), MemoryAnswers(), MemoryLogLevel(), CollectorRegistry(), host="here")
     guard = Guard(HttpServer.model_validate({"read-token": "r34d"}), app)
