@@ -1,7 +1,7 @@
 # Every target does its own set-up; a second run starts at once. ARGS="..." is passed on to the command.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit test-integration test-e2e test-telegraf lint format bench package lock clean
+.PHONY: help demo test test-unit test-integration test-e2e test-telegraf lint format dashboards bench package lock clean
 
 BIN := .venv/bin
 # most tests wait for a server: two files at a time, the long ones first. ARGS="-n 0" for one after the other
@@ -46,6 +46,10 @@ format: ## put the code into ruff's form
 	@tools/setup lint
 	@$(BIN)/ruff check --fix --exit-zero .
 	@$(BIN)/ruff format .
+
+dashboards: ## write Grafana's dashboards and the alert rules anew from tools/dashboards
+	@tools/setup lint
+	@$(BIN)/python -m tools.dashboards
 
 bench: ## the benchmarks: a table, and JSON in bench-results/
 	@tools/setup run
