@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +13,7 @@ import msgspec
 import pytest
 from tests.e2e.playing import playing, settled
 from tests.processes import eventually
+from tests.prometheus import PrometheusServer
 from tests.unit.httpserver.captures import captures
 from typer.testing import CliRunner
 
@@ -217,7 +216,8 @@ def test_prometheus_shows_the_lag_that_the_api_shows(
         return {line["group"]: line["totallag"] for line in groups}
 
     assert any(expected().values())
-    with prometheus(stage.url, tmp_path) as asked:
+    with PrometheusServer(tmp_path, stage.url) as server:
+        asked = server.instant
 
         def lags() -> dict[str, int]:
             found = asked(f'burrow_kafka_consumer_lag_total{{cluster="{CLUSTER}"}}')
@@ -233,40 +233,3 @@ def test_prometheus_shows_the_lag_that_the_api_shows(
             } == {(part["topic"], part["partition"]): part["current_lag"] for part in partitions}
         assert [each["value"][1] for each in asked(f'warren_cluster_up{{cluster="{CLUSTER}"}}')] == ["1"]
         assert [each["value"][1] for each in asked('up{job="warren"}')] == ["1"]
-
-
-@contextmanager
-def prometheus(url: str, directory: Path) -> Iterator[Any]:
-    """A real Prometheus that scrapes the server; asked in its own language."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    (directory / "prometheus.yml").write_text(
-        "global: {scrape_interval: 1s, scrape_timeout: 1s}\n"
-        f"scrape_configs: [{{job_name: warren, static_configs: [{{targets: ['{url.removeprefix('http://')}']}}]}}]\n"
-    )
-    command = [
-        "prometheus",
-        f"--config.file={directory / 'prometheus.yml'}",
-        f"--storage.tsdb.path={directory / 'data'}",
-        f"--web.listen-address=127.0.0.1:{port}",
-    ]
-    with (directory / "log").open("wb") as log, httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
-
-        def asked(query: str) -> list[dict[str, Any]]:
-            answer = client.get("/api/v1/query", params={"query": query}).json()
-            assert answer["status"] == "success", answer
-            return cast("list[dict[str, Any]]", answer["data"]["result"])
-
-        def there() -> bool:
-            try:
-                return client.get("/-/ready").status_code == 200
-            except httpx.TransportError:
-                return False
-
-        try:
-            assert eventually(there, 30), (directory / "log").read_text()
-            yield asked
-        finally:
-            process.terminate()
-            process.wait(10)

@@ -13,6 +13,8 @@ from grafana_foundation_sdk.models.dashboard import Panel
 from tools.dashboards.alert_files import grafana_rules, prometheus_rules
 from tools.dashboards.answer import Source
 from tools.dashboards.boards import of_source
+from tools.dashboards.elasticsearch import Elasticsearch
+from tools.dashboards.influxdb import Influxdb
 from tools.dashboards.panels import data_source
 from tools.dashboards.prometheus import Prometheus
 from tools.dashboards.warren import warren
@@ -22,7 +24,7 @@ DASHBOARDS: Final = "grafana/dashboards"
 
 
 def boards() -> Iterator[tuple[Source, Dashboard]]:
-    sources: tuple[Source, ...] = (Prometheus(),)
+    sources: tuple[Source, ...] = (Prometheus(), Influxdb(), Elasticsearch())
     for source in sources:
         for board in of_source(source):
             yield source, board

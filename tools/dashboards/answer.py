@@ -25,6 +25,10 @@ class Answer:
     interval: str = ""
     # only the newest data, whatever the dashboard shows
     time_from: str = ""
+    # where a data source has a bound on what it answers
+    max_data_points: int = 0
+    # a sentence on what this data source cannot do
+    note: str = ""
 
 
 class Source(Protocol):
@@ -72,9 +76,10 @@ class Source(Protocol):
 
     def lag_of_worst_groups(self) -> Answer: ...
 
-    def lag_by_cluster(self) -> Answer: ...
+    def lag_by_cluster(self) -> Answer | None:
+        """None: the data source cannot answer it."""
 
-    def inflow_by_cluster(self) -> Answer: ...
+    def inflow_by_cluster(self) -> Answer | None: ...
 
     # one group
 

@@ -86,20 +86,20 @@ def clusters(source: Source) -> Dashboard:
             RECORDS,
         ).span(12)
     )
-    board.with_panel(
-        curves(
-            "Lag by cluster", "Sum of the lags of all groups.", source.lag_by_cluster(), RECORDS, stacked=True
-        ).span(12)
-    )
-    board.with_panel(
-        curves(
-            "Inflow by cluster",
-            "Records written per second: the rate of each partition's head, summed.",
-            source.inflow_by_cluster(),
-            RECORDS_PER_SECOND,
-            stacked=True,
-        ).span(24)
-    )
+    if (lag := source.lag_by_cluster()) is not None:
+        board.with_panel(
+            curves("Lag by cluster", "Sum of the lags of all groups.", lag, RECORDS, stacked=True).span(12)
+        )
+    if (inflow := source.inflow_by_cluster()) is not None:
+        board.with_panel(
+            curves(
+                "Inflow by cluster",
+                "Records written per second: the rate of each partition's head, summed.",
+                inflow,
+                RECORDS_PER_SECOND,
+                stacked=True,
+            ).span(24)
+        )
     return board
 
 
@@ -146,7 +146,8 @@ def group(source: Source) -> Dashboard:
     board.with_panel(
         timeline(
             "Partitions that were not OK",
-            "The status of partitions that were not OK at some time in the range; 30 at most.",
+            "The status of partitions that were not OK at some time in the range; 30 at most. "
+            "Where there is no bar, a partition was OK, or not known.",
             source.partition_timeline(),
             source.partition_statuses,
         ).span(12)

@@ -180,7 +180,7 @@ def data_source(source: Source) -> DataSourceRef:
 
 
 def _asking(panel: _Panel, title: str, description: str, answer: Answer) -> _Panel:
-    panel.title(title).description(description)
+    panel.title(title).description(f"{description} {answer.note}".rstrip())
     for query in answer.queries:
         panel.with_target(query)
     for transformation in answer.transformations:
@@ -189,6 +189,8 @@ def _asking(panel: _Panel, title: str, description: str, answer: Answer) -> _Pan
         panel.interval(answer.interval)
     if answer.time_from:
         panel.time_from(answer.time_from)
+    if answer.max_data_points:
+        panel.max_data_points(answer.max_data_points)
     return panel
 
 

@@ -112,11 +112,11 @@ class Prometheus:
         worst = f"topk(10, {once(_GROUP, f'{of_groups} @ end()')})"
         return line(f"{once(_GROUP, of_groups)} and on ({_GROUP}) {worst}", "{{cluster}} {{consumer_group}}")
 
-    def lag_by_cluster(self) -> Answer:
+    def lag_by_cluster(self) -> Answer | None:
         lag = once(_GROUP, f"burrow_kafka_consumer_lag_total{_OF_CLUSTER}")
         return line(f"sum by (cluster) ({lag})", "{{cluster}}")
 
-    def inflow_by_cluster(self) -> Answer:
+    def inflow_by_cluster(self) -> Answer | None:
         return line(f"sum by (cluster) ({_inflow(_OF_CLUSTER)})", "{{cluster}}")
 
     def group_status(self) -> Answer:

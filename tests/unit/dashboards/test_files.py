@@ -12,6 +12,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 from tools.dashboards.__main__ import DASHBOARDS, ROOT, files
+from tools.dashboards.influx_query import register
 
 MADE = files()
 BOARDS = {path: json.loads(text) for path, text in MADE.items() if path.startswith(DASHBOARDS)}
@@ -34,6 +35,7 @@ def test_there_is_no_dashboard_that_the_code_does_not_make() -> None:
 @pytest.mark.parametrize("path", BOARDS)
 def test_a_dashboard_is_such_as_the_types_allow(path: str) -> None:
     register_default_plugins()
+    register()
     read = Dashboard.from_json(BOARDS[path])
     assert json.loads(json.dumps(read, cls=JSONEncoder)) == BOARDS[path]
 
