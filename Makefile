@@ -1,7 +1,7 @@
 # Every target does its own set-up; a second run starts at once. ARGS="..." is passed on to the command.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit test-integration test-e2e test-telegraf lint format dashboards bench package lock clean
+.PHONY: help demo test test-unit test-integration test-e2e test-telegraf lint format dashboards bench package compose lock clean
 
 BIN := .venv/bin
 # most tests wait for a server: two files at a time, the long ones first. ARGS="-n 0" for one after the other
@@ -58,6 +58,11 @@ bench: ## the benchmarks: a table, and JSON in bench-results/
 package: ## the wheel, the source archive and what an image is made of, in dist/
 	@tools/setup lint
 	@tools/package $(ARGS)
+
+compose: ## Kafka, Warren, Elasticsearch, InfluxDB, Prometheus and Grafana as containers; needs Docker
+	@tools/setup lint
+	@tools/package
+	@docker compose -f compose/compose.yaml up --build $(ARGS)
 
 lock: ## pin the newest allowed dependencies in requirements.lock (needs the network, takes minutes)
 	@tools/setup lint
