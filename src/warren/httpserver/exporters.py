@@ -154,19 +154,42 @@ class Exporter:
     metrics: tuple[Metric, ...]
 
     def render(self, clusters: Sequence[Facts]) -> Iterator[bytes]:
+        labels = [_Labels(f'{{{self.cluster}="{escaped(facts.cluster)}"') for facts in clusters]
         for metric in self.metrics:
-            yield text(metric.family, [self._series(metric, facts) for facts in clusters])
+            yield text(
+                metric.family,
+                [_series(metric, facts, of) for facts, of in zip(clusters, labels, strict=True)],
+            )
 
-    def _series(self, metric: Metric, facts: Facts) -> Series:
-        names, values = metric.values(facts)
-        cluster = f'{{{self.cluster}="{escaped(facts.cluster)}"'
-        labels = [
-            cluster
-            + "".join(f',{label}="{escaped(name)}"' for label, name in zip(metric.labels, each, strict=True))
-            + "} "
-            for each in names
+
+def _series(metric: Metric, facts: Facts, labels: _Labels) -> Series:
+    names, values = metric.values(facts)
+    return labels.of(metric.labels, names), values
+
+
+class _Labels:
+    """The labels of one cluster's series: several metrics have the same, and few names make up all of them."""
+
+    def __init__(self, cluster: str) -> None:
+        self._cluster = cluster
+        # labels: the names, and what was made of them
+        self._made: dict[tuple[str, ...], tuple[Sequence[tuple[str, ...]], Sequence[str]]] = {}
+
+    def of(self, labels: tuple[str, ...], names: Sequence[tuple[str, ...]]) -> Sequence[str]:
+        known = self._made.get(labels)
+        if known is not None and known[0] is names:
+            return known[1]
+        columns = [
+            _pieces(label, column) for label, column in zip(labels, zip(*names, strict=True), strict=True)
         ]
-        return labels, values
+        made = [f"{self._cluster}{''.join(each)}}} " for each in zip(*columns, strict=True)]
+        self._made[labels] = names, made
+        return made
+
+
+def _pieces(label: str, names: Sequence[str]) -> Iterator[str]:
+    made = {name: f',{label}="{escaped(name)}"' for name in set(names)}
+    return map(made.__getitem__, names)
 
 
 _LAG: Final = "Messages that the group is behind the head of the partition"

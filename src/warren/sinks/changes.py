@@ -216,7 +216,7 @@ class _Comparison:
         """No change: a tombstone."""
         value = None if change is None else _TO_JSON.encode(change)
         headers = (("sample", str(self._sample).encode()),)
-        return Record(record_key(name), value, self._seen[name[0]], f"group {name[1]}", headers)
+        return Record(record_key(name), value, self._seen[name[0]], headers)
 
     def _bad(self) -> dict[tuple[str, str], list[int]]:
         """Cluster and group: rows of the partitions that are not OK."""

@@ -41,6 +41,8 @@ _LEAST_MESSAGE_BYTES: Final = 1000
 _QUEUE_KB: Final = 64 * 1024
 # brokers abort a transaction of a Warren that is gone after so long; readers of committed records wait for that
 _TRANSACTION_TIMEOUT_MS: Final = 60_000
+# characters of the key of a record that was refused
+_SHOWN: Final = 200
 # on top of the time limit for a record
 _GRACE_S: Final = 5.0
 
@@ -207,7 +209,7 @@ class SampleProducer:
                 rows += 1
             else:
                 rejected += 1
-                reason = reason or f"{record.what}: {error.str()}"
+                reason = reason or f"{record.key.decode()[:_SHOWN]}: {error.str()}"
         self._flush(producer)
         if self._target.transactions:
             if first:

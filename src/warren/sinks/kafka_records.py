@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
@@ -90,8 +91,6 @@ class Record(NamedTuple):
     key: bytes
     value: bytes | None
     time_ms: int
-    # what can be said of it when it is refused
-    what: str
     headers: Sequence[tuple[str, bytes]] = ()
 
 
@@ -102,10 +101,12 @@ def key(cluster: str, **names: str | int) -> bytes:
 
 def records(tables: Tables, sample: int, tags: Tags) -> Iterator[Record]:
     """A record for every row."""
+    # the same text in every record: made once
+    made: Any = msgspec.Raw(_TO_JSON.encode(tags))
     for name, table in tables.named().items():
         kind = KINDS.get(name)
         if kind is not None and table.num_rows:
-            yield from _records(kind, table, sample, tags)
+            yield from _records(kind, table, sample, made)
 
 
 def _records(kind: Any, table: pa.Table, sample: int, tags: Tags) -> Iterator[Record]:
@@ -113,14 +114,10 @@ def _records(kind: Any, table: pa.Table, sample: int, tags: Tags) -> Iterator[Re
     named = "topic" if kind is Topic else "group"
     # between the sample's number and the tags stand the columns
     columns = {field: plain(table.column(field)) for field in kind.__struct_fields__[1:-1]}
-    times, clusters, names = (columns[field] for field in ("time", "cluster", named))
-    encode = _TO_JSON.encode
-    keys: dict[tuple[str, str], bytes] = {}
-    for time_ms, cluster, name, *row in zip(times, clusters, names, *columns.values(), strict=True):
-        made = keys.get((cluster, name))
-        if made is None:
-            made = keys[cluster, name] = key(cluster, **{named: name})
-        yield Record(made, encode(kind(sample, *row, tags)), time_ms, f"{named} {name}")
+    pairs = list(zip(columns["cluster"], columns[named], strict=True))
+    keys = {pair: key(pair[0], **{named: pair[1]}) for pair in set(pairs)}
+    rows = map(kind, repeat(sample), *columns.values(), repeat(tags))
+    return map(Record, map(keys.__getitem__, pairs), map(_TO_JSON.encode, rows), columns["time"])
 
 
 def plain(column: pa.ChunkedArray) -> Sequence[Any]:
