@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, Self
 from urllib.parse import urlsplit
 
@@ -47,7 +48,13 @@ class Service:
         self.engine = Engine(settings)
         self._notifier = self._made_notifier()
         self._sinks = self._made_sinks()
-        self._server = Server(settings, self.engine, notifying=self._notifier, sinks=self._sinks)
+        self._server = Server(
+            settings,
+            self.engine,
+            notifying=self._notifier,
+            sinks=self._sinks,
+            recent=Path(settings.spark.checkpoint_dir).absolute() / "recent.samples",
+        )
         # in the order of their start
         self._parts: tuple[Part, ...] = (self._server, self.engine)
         if self._sinks is not None:

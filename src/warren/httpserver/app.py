@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -24,6 +25,7 @@ from warren.httpserver.router import Answer, Match, Request, Router, unescape
 from warren.httpserver.state import Answers, LogLevel, Notifying, SinkStates
 from warren.httpserver.unsent import SMALL, TOO_MANY_UNSENT, UNSENT, Unsent
 from warren.httpserver.v4.feed import Feed
+from warren.httpserver.v4.history import HistoryPages
 from warren.httpserver.v4.incidents import IncidentPages
 from warren.httpserver.v4.pages import Pages
 
@@ -48,9 +50,11 @@ class App:
         notifying: Notifying | None = None,
         sinks: SinkStates | None = None,
         beyond: AsgiApp | None = None,
+        recent: Path | None = None,
     ) -> None:
         self._envelope = Envelope(host)
-        self.feed = Feed(answers)
+        self.history = HistoryPages(answers, recent)
+        self.feed = Feed(answers, self.history.take)
         self.own_metrics = OwnMetrics(answers, notifying, sinks)
         self._router = Router(
             {
@@ -60,6 +64,7 @@ class App:
                 **MetricsPage(answers, registry, self.own_metrics, settings.prometheus.also_names).routes(),
                 **Pages(answers, self.feed, notifying, sinks).routes(),
                 **IncidentPages(notifying).routes(),
+                **self.history.routes(),
             }
         )
         self._beyond = beyond

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from pathlib import Path
 from typing import Final
 
 import prometheus_client
@@ -22,6 +23,7 @@ from warren.httpserver.listener import Listener
 from warren.httpserver.state import Answers, LogLevel, Notifying, SinkStates
 
 _STOP_SECONDS: Final = 8.0
+_STORE_S: Final = 300.0
 
 _log = structlog.get_logger(__name__)
 
@@ -39,7 +41,9 @@ class Server:
         notifying: Notifying | None = None,
         sinks: SinkStates | None = None,
         beyond: AsgiApp | None = None,
+        recent: Path | None = None,
     ) -> None:
+        """`recent`: a file for what is known of the last hours."""
         self._settings = settings
         self._app = App(
             settings,
@@ -50,6 +54,7 @@ class Server:
             notifying=notifying,
             sinks=sinks,
             beyond=beyond,
+            recent=recent,
         )
         origin = settings.general.access_control_allow_origin
         # by listener
@@ -95,6 +100,7 @@ class Server:
         if self._thread is not None:
             self._thread.join(_STOP_SECONDS)
             self._thread = None
+            self._app.history.store()
         self._close()
 
     def _listener(self, name: str) -> Listener:
@@ -126,6 +132,21 @@ class Server:
         while not all(listener.started for listener in self._listeners):
             await asyncio.sleep(0)
         started.set()
-        watching = asyncio.ensure_future(self._app.feed.watch())
+        watching = asyncio.ensure_future(self._watch())
         await asyncio.gather(*serving)
         watching.cancel()
+
+    async def _watch(self) -> None:
+        """Follow the snapshots; first comes what is known of the time before a restart."""
+        await self._app.history.load()
+        storing = asyncio.ensure_future(self._store_recent())
+        try:
+            await self._app.feed.watch()
+        finally:
+            storing.cancel()
+
+    async def _store_recent(self) -> None:
+        """Now and then, for the case that this process is killed."""
+        while True:
+            await asyncio.sleep(_STORE_S)
+            await asyncio.to_thread(self._app.history.store)

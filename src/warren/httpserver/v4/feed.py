@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -138,8 +139,12 @@ def _kept(old: Ints, rows: Ints, same: NDArray[np.bool_], new: int) -> Ints:
 class Feed:
     """The histories of all clusters, and waiting for the next change; runs in the server's thread."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(
+        self, answers: Answers, seen: Callable[[str, ClusterSnapshot], None] = lambda *_: None
+    ) -> None:
+        """`seen` is told of every cluster's latest snapshot."""
         self._answers = answers
+        self._seen = seen
         self._histories: dict[str, History] = {}
         self._changed = asyncio.Event()
         self._closed = False
@@ -154,7 +159,9 @@ class Feed:
         self._loop = asyncio.get_running_loop()
         while not self._closed:
             for cluster in self._answers.clusters():
-                self.history(cluster)
+                history = self.history(cluster)
+                if history is not None:
+                    self._seen(cluster, history.snapshot)
             await asyncio.sleep(_LOOK_S)
 
     def close(self) -> None:

@@ -19,6 +19,8 @@ _SHAPES: Final = (
     shapes.Groups,
     shapes.GroupDetail,
     shapes.GroupTopic,
+    shapes.GroupHistory,
+    shapes.ClusterHistory,
     shapes.Changes,
     shapes.Incidents,
 )

@@ -79,6 +79,26 @@ CHANGES: Final = Operation(
     (parameters.SINCE, parameters.WAIT, parameters.ONLY),
     events=True,
 )
+GROUP_HISTORY: Final = Operation(
+    "groupHistory",
+    "/v4/clusters/{cluster}/groups/{group}/history",
+    "The last hours of a group: status, lag and completeness",
+    shapes.GroupHistory,
+    (parameters.HISTORY_SINCE, parameters.HISTORY_STEP),
+)
+CLUSTER_HISTORY: Final = Operation(
+    "clusterHistory",
+    "/v4/clusters/{cluster}/history",
+    "The lags of all groups in the last hours, in steps of equal length",
+    shapes.ClusterHistory,
+    (
+        parameters.HISTORY_SINCE,
+        parameters.HISTORY_STEP,
+        parameters.NAME,
+        parameters.OFFSET,
+        parameters.LIMIT,
+    ),
+)
 INCIDENTS: Final = Operation(
     "incidents",
     "/v4/incidents",
@@ -93,4 +113,14 @@ INCIDENTS: Final = Operation(
         parameters.LIMIT,
     ),
 )
-OPERATIONS: Final = (OPENAPI, HEALTH, GROUPS, GROUP, GROUP_TOPIC, CHANGES, INCIDENTS)
+OPERATIONS: Final = (
+    OPENAPI,
+    HEALTH,
+    GROUPS,
+    GROUP,
+    GROUP_TOPIC,
+    GROUP_HISTORY,
+    CLUSTER_HISTORY,
+    CHANGES,
+    INCIDENTS,
+)

@@ -13,6 +13,7 @@ from warren.common.status import Status
 MAX_WAIT_S: Final = 60
 MAX_LIMIT: Final = 100_000
 _MAX_OFFSET: Final = 1_000_000_000
+_UNITS_MS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000}
 _REVISIONS: Final = 1_000_000
 
 GROUP_STATUSES: Final = (Status.OK, Status.WARN, Status.ERR)
@@ -109,6 +110,15 @@ def _text(most: int) -> Callable[[str], str]:
     return read
 
 
+def _duration(pattern: str, bounds: str) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if re.fullmatch(pattern, text, re.ASCII) is None:
+            raise ParameterError(f"must be a duration like 90s, 15m or 1h, {bounds}")
+        return int(text[:-1]) * _UNITS_MS[text[-1]]
+
+    return read
+
+
 def read_version(text: str) -> int:
     """The version that a cursor stands for, as one number."""
     match = re.fullmatch(r"([0-9]{1,12})(?:\.([0-9]{1,6}))?", text)
@@ -139,6 +149,14 @@ def _status_parameter(allowed: Sequence[Status], of: str) -> Parameter:
 
 def _text_parameter(name: str, description: str, most: int) -> Parameter:
     return Parameter(name, description, {"type": "string", "minLength": 1, "maxLength": most}, _text(most))
+
+
+def _duration_parameter(name: str, description: str, pattern: str, bounds: str, default: str) -> Parameter:
+    read = _duration(pattern, bounds)
+    schema: dict[str, Any] = {"type": "string", "pattern": f"^({pattern})$"}
+    if default:
+        schema["default"] = default
+    return Parameter(name, f"{description}; {bounds}", schema, read, read(default) if default else None)
 
 
 GROUP_STATUS: Final = _status_parameter(GROUP_STATUSES, "groups")
@@ -173,6 +191,21 @@ LIMIT: Final = Parameter(
     {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 1000},
     _number(1, MAX_LIMIT),
     1000,
+)
+HISTORY_SINCE: Final = _duration_parameter(
+    "since",
+    "How far back: seconds, minutes or hours, `90s`, `15m`, `24h`",
+    "[1-9][0-9]{1,3}s|[1-9][0-9]{0,2}m|([1-9]|1[0-9]|2[0-4])h",
+    "from 10s to 24h",
+    "1h",
+)
+HISTORY_STEP: Final = _duration_parameter(
+    "step",
+    "Length of a step, which has the greatest lag and the worst status in it. Without it: samples of one group as they "
+    "are, of all groups a minute",
+    "[1-9][0-9]{1,2}s|([1-9]|[1-5][0-9]|60)m|1h",
+    "from 10s to 1h",
+    "",
 )
 INCIDENT_CLUSTER: Final = _text_parameter(
     "cluster",

@@ -241,6 +241,46 @@ class Message(msgspec.Struct, frozen=True):
     error: Annotated[str, Meta(description="Why the last attempt failed; else empty")]
 
 
+class GroupHistory(msgspec.Struct, frozen=True):
+    """One group over time: four lists of the same length, the oldest first.
+
+    Samples are ten seconds apart in the last ten minutes, before that a minute; where the group or the answers of the
+    brokers were missing, there is none.
+    """
+
+    cluster: str
+    group: str
+    since: Milliseconds
+    until: Milliseconds
+    times: list[Milliseconds]
+    status: list[GroupStatusName]
+    totallag: list[Count]
+    complete: list[Share]
+
+
+class GroupLags(msgspec.Struct, frozen=True, gc=False):
+    """The lags of one group."""
+
+    group: str
+    worst: Annotated[GroupStatusName, Meta(description="The worst status in all steps")]
+    totallag: Annotated[
+        list[Count | None], Meta(description="The greatest lag in each step; null: nothing is known")
+    ]
+
+
+class ClusterHistory(msgspec.Struct, frozen=True):
+    """All groups in steps of equal length; of a page, by name."""
+
+    cluster: str
+    since: Milliseconds
+    until: Milliseconds
+    step: Annotated[Count, Meta(description="Milliseconds")]
+    times: Annotated[list[Milliseconds], Meta(description="The beginning of each step")]
+    total: Annotated[Count, Meta(description="Groups that match, on all pages")]
+    offset: Count
+    groups: list[GroupLags]
+
+
 class Incident(msgspec.Struct, frozen=True):
     """One group from the moment it was not OK until it was again; or an unreachable cluster."""
 

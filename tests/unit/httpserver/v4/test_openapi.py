@@ -53,5 +53,4 @@ def test_every_page_is_there(operation: Operation) -> None:
 def test_every_parameter_reads_its_own_default(operation: Operation) -> None:
     for parameter in operation.parameters:
         if parameter.default is not None:
-            assert parameter.schema["default"] == parameter.default
-            assert parameter.read(str(parameter.default)) == parameter.default
+            assert parameter.read(str(parameter.schema["default"])) == parameter.default
