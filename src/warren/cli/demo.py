@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Annotated, Final
 
 import structlog
@@ -22,6 +26,8 @@ from warren.logs import configure
 
 # how long --check waits for every group to have its status
 CHECK_S: Final = 180.0
+# after so long the history has something to say
+HISTORY_S: Final = 60.0
 _REFRESH_S: Final = 0.5
 # a terminal in which every table has room
 _ENDLESS: Final = 1000
@@ -33,6 +39,14 @@ def demo(
         int, typer.Option(min=0, max=65535, help="Port of the API; 0 takes any free one.")
     ] = 8000,
     seed: Annotated[int, typer.Option(help="The same seed makes the same traffic.")] = DEFAULT_SEED,
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="Also write a history, and say how to ask it; gone after the demo."),
+    ] = False,
+    history_dir: Annotated[
+        Path | None,
+        typer.Option("--history-dir", metavar="DIR", help="Write the history there, and leave it there."),
+    ] = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="End when every group has its status (0), or after 180 s (1)."),
@@ -40,13 +54,15 @@ def demo(
 ) -> None:
     """Run everything on this machine: a real Kafka broker, groups of every status, and Warren.
 
-    Everything runs on 127.0.0.1 and is removed after Ctrl-C.
+    Everything runs on 127.0.0.1 and is removed after Ctrl-C, but for --history-dir.
 
     [bold]Examples[/bold]
 
     [cyan]warren demo[/cyan]              the live table, and Burrow's API on port 8000
 
     [cyan]warren demo --port 0[/cyan]     on any free port
+
+    [cyan]warren demo --history[/cyan]    after a minute, ask the history in another terminal
 
     [cyan]warren demo --check[/cyan]      does every group get its intended status?
     """
@@ -56,24 +72,29 @@ def demo(
     configure(Logging(level="error"))
     log = structlog.get_logger("warren.demo")
     with console.status("Starting Kafka, its traffic and Spark …"):
-        stage = Stage(port, seed)
+        stage = Stage(port, seed, history=history, history_dir=history_dir)
         stage.__enter__()
     console.print(f"Warren answers on {stage.url}/v3/kafka/{CLUSTER}/consumer")
     began = time.monotonic()
-    scenes, passed = stage.scenes(), 0.0
+    scenes, passed, asked = stage.scenes(), 0.0, True
     try:
         with Live(console=console, auto_refresh=False, screen=False) as live:
             while not stopping.wait(_REFRESH_S):
                 scenes, passed = stage.scenes(), time.monotonic() - began
                 live.update(picture(stage, scenes, passed, console.width), refresh=True)
-                if check and (all(each.as_intended for each in scenes) or passed > CHECK_S):
+                if check and _seen_enough(stage, scenes, passed):
                     break
+        if check and stage.history is not None:
+            asked = _asked(console, stage.history)
     finally:
         with console.status("Stopping …"):
             stage.__exit__(None, None, None)
     log.info("demo ended", seconds=round(time.monotonic() - began))
     if check:
         _verdict(console, scenes, passed, stopped=stopping.is_set())
+        if not asked:
+            console.print("The history did not answer.", style="red")
+            raise typer.Exit(1)
 
 
 def picture(stage: Stage, scenes: list[Scene], passed: float, width: int) -> RenderableType:
@@ -86,9 +107,39 @@ def picture(stage: Stage, scenes: list[Scene], passed: float, width: int) -> Ren
         f"\n {passed:.0f} s · trigger {progress.triggers}, {progress.trigger_ms} ms · Ctrl-C stops\n",
         style="dim",
     )
+    if stage.history is not None:
+        foot.append(f" {_advice(stage.history, passed)}\n", style="cyan")
     if progress.error:
         foot.append(f"\n {progress.error}", style="red")
     return Group(table(scenes, width), foot)
+
+
+def _advice(history: Path, passed: float) -> str:
+    """When and how to ask the history."""
+    command = f"warren history worst --path {shlex.quote(str(history))} --plot worst.svg"
+    left = HISTORY_S - passed
+    if left > 0:
+        return f"The history is in {history}: in {left:.0f} s ask it in another terminal:\n {command}"
+    return f"The history is in {history}; ask it in another terminal:\n {command}"
+
+
+def _seen_enough(stage: Stage, scenes: list[Scene], passed: float) -> bool:
+    enough = stage.history is None or passed >= HISTORY_S
+    return passed > CHECK_S or (enough and all(each.as_intended for each in scenes))
+
+
+def _asked(console: Console, history: Path) -> bool:
+    """Ask the history as a person would, in a process of its own; whether it answered with a picture."""
+    picture = history / "_worst.svg"
+    question = ["history", "worst", "--path", str(history), "--plot", str(picture)]
+    with console.status("Asking the history …"):
+        answered = subprocess.run(
+            [sys.executable, "-m", "warren.cli.main", *question], capture_output=True, text=True, check=False
+        )
+    console.print(Text(answered.stdout + answered.stderr), soft_wrap=True)
+    drawn = picture.exists() and picture.stat().st_size > 0
+    picture.unlink(missing_ok=True)
+    return answered.returncode == 0 and drawn
 
 
 def table(scenes: list[Scene], width: int) -> Table:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from warren.common.status import Status
 from warren.config import Settings
+from warren.config.modules import ParquetSink
 from warren.config.sections import Cluster, HttpServer, KafkaConsumer, Spark, Storage
 from warren.demo.broker import Broker
 from warren.demo.traffic import Traffic
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from warren.snapshot.model import GroupStatus
 
 CLUSTER: Final = "demo"
+# short, so that a minute is enough for a chart
+HISTORY_INTERVAL_S: Final = 2
 # few partitions of the offsets topic: they are created sooner
 _OFFSETS_PARTITIONS: Final = 8
 
@@ -57,14 +60,20 @@ class Scene:
         )
 
 
-def demo_settings(bootstrap_servers: str, port: int, directory: Path) -> Settings:
-    """Short windows, so that every status is reached within a minute."""
+def demo_settings(
+    bootstrap_servers: str, port: int, directory: Path, history: Path | None = None
+) -> Settings:
+    """Short windows, so that every status is reached within a minute. `history`: where to write one; None: nowhere."""
     servers = (bootstrap_servers,)
+    sinks = (
+        {} if history is None else {"history": ParquetSink(path=str(history), interval=HISTORY_INTERVAL_S)}
+    )
     return Settings(
         httpserver={"default": HttpServer(address=f"127.0.0.1:{port}")},
         storage={"default": Storage(intervals=10, min_distance=0)},
         cluster={CLUSTER: Cluster(servers=servers, topic_refresh=5, offset_refresh=1)},
         consumer={CLUSTER: KafkaConsumer(cluster=CLUSTER, servers=servers)},
+        sink=sinks,
         # shorter than the default, for a live display
         spark=Spark(checkpoint_dir=str(directory / "checkpoint"), trigger_interval=1.0),
     )
@@ -73,7 +82,14 @@ def demo_settings(bootstrap_servers: str, port: int, directory: Path) -> Setting
 class Stage:
     """A context manager: inside it the demo runs."""
 
-    def __init__(self, port: int, seed: int) -> None:
+    def __init__(
+        self, port: int, seed: int, *, history: bool = False, history_dir: Path | None = None
+    ) -> None:
+        """`history`: write one, in a directory that goes with the demo; or in `history_dir`, which stays."""
+        self._wants_history = history or history_dir is not None
+        self._history_dir = history_dir
+        # where it is written; None: nowhere
+        self.history: Path | None = None
         self._port = port
         self._seed = seed
         self._stack = ExitStack()
@@ -83,7 +99,9 @@ class Stage:
             directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="warren-demo-")))
             self.broker = stack.enter_context(Broker(0, directory / "kafka", _OFFSETS_PARTITIONS))
             self.traffic = stack.enter_context(Traffic(self.broker.bootstrap_servers, seed=self._seed))
-            settings = demo_settings(self.broker.bootstrap_servers, self._port, directory)
+            if self._wants_history:
+                self.history = (self._history_dir or directory / "history").absolute()
+            settings = demo_settings(self.broker.bootstrap_servers, self._port, directory, self.history)
             self.service = stack.enter_context(Service(settings))
             self._stack = stack.pop_all()
         return self

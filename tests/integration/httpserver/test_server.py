@@ -9,6 +9,7 @@ import socket
 import ssl
 import threading
 import time
+from dataclasses import replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from prometheus_client import CollectorRegistry
+from tests.processes import eventually
 from tests.unit.httpserver.asgi import Answered
 from tests.unit.httpserver.captures import (
     HOST,
@@ -50,6 +52,7 @@ def serving(
     answers: MemoryAnswers | None = None,
     log_level: MemoryLogLevel | None = None,
     notifying: MemoryNotifying | None = None,
+    recent: Path | None = None,
     **sections: object,
 ) -> Iterator[Server]:
     settings = Settings.model_validate(sections)
@@ -59,12 +62,29 @@ def serving(
         log_level or MemoryLogLevel(),
         registry=CollectorRegistry(),
         notifying=notifying,
+        recent=recent,
     )
     server.start()
     try:
         yield server
     finally:
         server.stop()
+
+
+def test_a_restart_does_not_empty_the_charts_of_the_last_hours(tmp_path: Path) -> None:
+    path = tmp_path / "recent.samples"
+    now = time.time_ns() // 1_000_000
+    seen = MemoryAnswers(snapshots={"local": replace(usual_snapshot(), as_of_ms=now)})
+    page = "/v4/clusters/local/groups/stuck/history"
+
+    def times(server: Server) -> list[int]:
+        found: list[int] = httpx.get(next(iter(server.urls.values())) + page).json().get("times", [])
+        return found
+
+    with serving(answers=seen, recent=path, httpserver={"one": local()}) as server:
+        assert eventually(lambda: times(server) == [now], 10)
+    with serving(answers=MemoryAnswers(), recent=path, httpserver={"one": local()}) as server:
+        assert eventually(lambda: times(server) == [now], 10)
 
 
 def free_port() -> int:

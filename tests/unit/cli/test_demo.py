@@ -24,7 +24,9 @@ class Stage:
     url = "http://127.0.0.1:1"
     traffic = SimpleNamespace(cast=CAST)
 
-    def __init__(self, port: int, seed: int) -> None: ...
+    history = None
+
+    def __init__(self, port: int, seed: int, **_: object) -> None: ...
 
     def __enter__(self) -> Stage:
         return self
