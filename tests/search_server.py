@@ -141,12 +141,19 @@ class SearchServer:
         }
 
     def __enter__(self) -> Self:
-        self.start()
+        try:
+            self.start()
+        except BaseException:
+            self._remove()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._remove()
+
+    def _remove(self) -> None:
         self.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
