@@ -47,18 +47,18 @@ class Service:
         self._settings = settings
         self.engine = Engine(settings)
         self._notifier = self._made_notifier()
-        self._sinks = self._made_sinks()
+        self.sinks = self._made_sinks()
         self._server = Server(
             settings,
             self.engine,
             notifying=self._notifier,
-            sinks=self._sinks,
+            sinks=self.sinks,
             recent=Path(settings.spark.checkpoint_dir).absolute() / "recent.samples",
         )
         # in the order of their start
         self._parts: tuple[Part, ...] = (self._server, self.engine)
-        if self._sinks is not None:
-            self._parts += (self._sinks,)
+        if self.sinks is not None:
+            self._parts += (self.sinks,)
         if self._notifier is not None:
             self._parts += (self._notifier,)
         self._started = ExitStack()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -113,9 +113,11 @@ class Running:
 
 
 @contextmanager
-def running(plan: SteadyPlan, where: Site, tell: Tell, sample_s: float) -> Iterator[Running]:
+def running(
+    plan: SteadyPlan, where: Site, tell: Tell, sample_s: float, sinks: Mapping[str, Any] | None = None
+) -> Iterator[Running]:
     """Fill the windows, start Warren and the commits, and warm up; at the end everything stops."""
-    directory = where.warren_directory()
+    directory = where.warren_directory(sinks=sinks)
     with start_writer(where, plan.sizes, round(plan.sizes.windows / plan.rate * 1000)) as writer:
         written_s = fill(writer, plan.filling, tell)
         with (

@@ -12,12 +12,15 @@ import numpy as np
 
 from warren import logs
 from warren.bench.figures import percentiles
-from warren.bench.line import Parent, Words, as_child
+from warren.bench.line import BenchError, Parent, Words, as_child
 from warren.bench.watch import Watch, described, recent_triggers
 from warren.bench.workload import CLUSTER
 from warren.config import Settings, load
 from warren.pipeline.engine import Engine
 from warren.service import Service
+from warren.sinks import sample
+from warren.sinks.coordinator import Sinks
+from warren.sinks.tables import Tabulator
 
 # a replay that takes longer hangs
 _TIMEOUT_S: Final = 600.0
@@ -51,9 +54,55 @@ def _serve(parent: Parent, settings: Settings) -> None:
         watch = Watch(service.engine, CLUSTER)
         watch.start()
         parent.tell("started", urls=list(service.urls.values()))
+        writing = Writing(service, settings)
         while (command := parent.told()) is not None and command["do"] != "stop":
-            parent.tell(command["do"], **_answer(parent, watch, command))
+            answer = writing.answer(command) or _answer(parent, watch, command)
+            parent.tell(command["do"], **answer)
+        writing.turn(on=False)
         watch.end()
+
+
+class Writing:
+    """Turns the sinks on and off while the rest runs."""
+
+    def __init__(self, service: Service, settings: Settings) -> None:
+        self._engine = service.engine
+        self._settings = settings
+        # the service's own write already
+        self._sinks = service.sinks
+
+    def answer(self, command: Words) -> dict[str, Any]:
+        """Empty for a command that is not about sinks."""
+        match command["do"]:
+            case "sinks":
+                self.turn(on=command["writing"])
+                return {"writing": command["writing"]}
+            case "written":
+                states = [] if self._sinks is None else self._sinks.states()
+                return {
+                    "rows": sum(state.progress.rows for state in states),
+                    "dropped": sum(state.dropped for state in states),
+                    "error": next((state.progress.error for state in states if state.progress.error), ""),
+                }
+            case "sample":
+                return self._sampled(Path(command["path"]))
+            case _:
+                return {}
+
+    def turn(self, *, on: bool) -> None:
+        if self._sinks is not None:
+            self._sinks.stop()
+        self._sinks = None
+        if on:
+            self._sinks = Sinks(self._settings, self._engine, lambda: self._engine.session)
+            self._sinks.start()
+
+    def _sampled(self, path: Path) -> dict[str, Any]:
+        view = self._engine.snapshot(CLUSTER)
+        if view is None:
+            raise BenchError("there is no snapshot yet")
+        tables = Tabulator().tables(view)
+        return {"bytes": sample.write(path, tables), "rows": tables.rows}
 
 
 def _answer(parent: Parent, watch: Watch, command: Words) -> dict[str, Any]:

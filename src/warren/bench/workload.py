@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -55,12 +55,16 @@ class Site:
     servers: str
     directory: Path
 
-    def warren_directory(self, min_distance_s: int | None = None) -> Path:
+    def warren_directory(
+        self, min_distance_s: int | None = None, sinks: Mapping[str, Any] | None = None
+    ) -> Path:
         """A new directory with a configuration, and without a checkpoint."""
         directory = Path(tempfile.mkdtemp(prefix="warren-", dir=self.directory))
         configuration = _configuration(self.servers, directory)
         if min_distance_s is not None:
             configuration["storage"] = {"default": {"class-name": "inmemory", "min-distance": min_distance_s}}
+        if sinks:
+            configuration["sink"] = sinks
         (directory / "burrow.json").write_text(json.dumps(configuration))
         return directory
 

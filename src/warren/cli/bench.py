@@ -23,6 +23,7 @@ from warren.bench.api import ApiPlan, api
 from warren.bench.figures import Figure, Report
 from warren.bench.replay import ReplayPlan, replay
 from warren.bench.scale import LEVELS, Level, ScalePlan, levels, panels, scale
+from warren.bench.sinks import SinksPlan, sinks
 from warren.bench.steady import SteadyPlan, steady
 from warren.bench.workload import DEFAULT_SIZES, INTERVALS, Sizes, Tell
 
@@ -55,19 +56,22 @@ class Plans:
     steady: SteadyPlan
     scale: ScalePlan
     api: ApiPlan
+    sinks: SinksPlan
 
 
 _REPLAY: Final = ReplayPlan()
 _STEADY: Final = SteadyPlan()
 _SCALE: Final = ScalePlan()
 _API: Final = ApiPlan()
-_FULL: Final = Plans(_REPLAY, _STEADY, _SCALE, _API)
+_SINKS: Final = SinksPlan()
+_FULL: Final = Plans(_REPLAY, _STEADY, _SCALE, _API, _SINKS)
 _SMALL: Final = Sizes(groups=40, partitions=5, offsets_partitions=4)
 _QUICK: Final = Plans(
     ReplayPlan(_SMALL, commits=20_000, runs=1),
     SteadyPlan(_SMALL, rate=200, warm_up_s=3, seconds=6),
     ScalePlan((Level(100, 100), Level(1_000, 100)), 5, 4, warm_up_s=3, seconds=6),
     ApiPlan(_SMALL, rate=200, warm_up_s=3, seconds=6, scrapes=3),
+    SinksPlan(_SMALL, rate=200, warm_up_s=3, seconds=11, rounds=1, samples=2, runs=1),
 )
 
 
@@ -195,6 +199,47 @@ def api_command(
     _present([partial(api, plan)], results, as_json=as_json, check=check)
 
 
+@app.command("sinks")
+def sinks_command(
+    *,
+    groups: Groups = DEFAULT_SIZES.groups,
+    partitions: Partitions = DEFAULT_SIZES.partitions,
+    offsets_partitions: OffsetsPartitions = DEFAULT_SIZES.offsets_partitions,
+    rate: Rate = _SINKS.rate,
+    seconds: Annotated[
+        float, typer.Option(min=1, metavar="S", help="Length of a turn with or without sinks.")
+    ] = _SINKS.seconds,
+    warm_up: WarmUp = _SINKS.warm_up_s,
+    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="Turns of each kind.")] = _SINKS.rounds,
+    samples: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Samples that are written at once for the rates.")
+    ] = _SINKS.samples,
+    runs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Runs of each kind; the best counts.")
+    ] = _SINKS.runs,
+    elasticsearch: Annotated[
+        str, typer.Option(metavar="URL", help="A server to write to; without one Elasticsearch is left out.")
+    ] = _SINKS.elasticsearch,
+    entries: Entries = INTERVALS,
+    results: Results = _RESULTS,
+    as_json: AsJson = False,
+    check: Check = False,
+) -> None:
+    """Rows per second into Parquet, Kafka and Elasticsearch, compared with a bare script, and triggers beside it.
+
+    [bold]Examples[/bold]
+
+    [cyan]warren bench sinks[/cyan]
+
+    [cyan]warren bench sinks --elasticsearch http://localhost:9200[/cyan]    with Elasticsearch
+
+    [cyan]warren bench sinks --groups 200 --seconds 12 --rounds 1[/cyan]   a small one
+    """
+    sizes = Sizes(groups, partitions, offsets_partitions)
+    plan = SinksPlan(sizes, rate, warm_up, seconds, entries, rounds, samples, runs, elasticsearch)
+    _present([partial(sinks, plan)], results, as_json=as_json, check=check)
+
+
 @app.command("all")
 def all_command(
     *, quick: Quick = False, results: Results = _RESULTS, as_json: AsJson = False, check: Check = False
@@ -206,6 +251,7 @@ def all_command(
         partial(steady, plans.steady),
         partial(scale, plans.scale),
         partial(api, plans.api),
+        partial(sinks, plans.sinks),
     ]
     _present(benches, results, as_json=as_json, check=check)
 

@@ -54,6 +54,16 @@ CASES = [
             "trigger p50, without requests",
         ),
     ),
+    Case(
+        "sinks",
+        (*STEADY, "--rounds", "1", "--samples", "2", "--runs", "1"),
+        (
+            "parquet, rows",
+            "kafka, to the bare script",
+            "trigger beside sinks, to without",
+            "memory of all processes, peak, with sinks",
+        ),
+    ),
 ]
 
 
