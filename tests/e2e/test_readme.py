@@ -43,10 +43,17 @@ def test_these_are_all_commands() -> None:
 
 def test_make_demo() -> None:
     # with its check it ends by itself, once every group has the status that it was made for
-    ended = _called(f"{COMMANDS[0]} ARGS='--check --port 0'", ROOT)
+    ended = _called(f"{COMMANDS[0]} ARGS='--check --history --port 0'", ROOT)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "Every group has its intended status" in ended.stdout
+    # asked as a person would, the history has answered with a picture
+    where = re.search(r"warren history worst --path (\S+) --plot", ended.stdout)
+    assert where is not None
+    assert re.search(r"^mailer +ERR ", ended.stdout, re.MULTILINE)
+    assert re.search(r"^Drawn: \S+\.svg$", ended.stdout, re.MULTILINE)
+    # and has gone with the demo
+    assert not Path(where[1]).exists()
     assert "Traceback" not in ended.stdout + ended.stderr
 
 

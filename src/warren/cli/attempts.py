@@ -27,6 +27,8 @@ class Probe:
     kind: str
     address: str
     attempt: Callable[[float], str]
+    # on top of the limit: what has to be started here first
+    start_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,8 @@ def run_probes(probes: list[Probe], limit_s: float) -> list[Outcome]:
     deadline = time.monotonic() + limit_s + _GRACE_S
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
+    for thread, probe in zip(threads, probes, strict=True):
+        thread.join(max(0.0, deadline + probe.start_s - time.monotonic()))
     late = f"no answer within {limit_s:g} s"
     return [
         outcomes.get(index, Outcome(probe, reached=False, detail=late, seconds=limit_s))

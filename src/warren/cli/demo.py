@@ -124,8 +124,8 @@ def _advice(history: Path, passed: float) -> str:
 
 
 def _seen_enough(stage: Stage, scenes: list[Scene], passed: float) -> bool:
-    enough = stage.history is None or passed >= HISTORY_S
-    return passed > CHECK_S or (enough and all(each.as_intended for each in scenes))
+    written = stage.history is None or (stage.history / "groups").exists()
+    return passed > CHECK_S or (written and all(each.as_intended for each in scenes))
 
 
 def _asked(console: Console, history: Path) -> bool:

@@ -2,7 +2,9 @@
 
 import logging
 import os
+import re
 import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -33,6 +35,12 @@ from warren.sinks.prometheus import PrometheusKind
 _SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)
 
 _PRODUCTS: Final = {"elasticsearch": "Elasticsearch", "opensearch": "OpenSearch"}
+
+
+# until Spark runs on a busy machine
+_SPARK_S: Final = 60.0
+# there is one in a process
+_ONE_SPARK: Final = threading.Lock()
 
 
 def probes(settings: Settings) -> Iterator[Probe]:
@@ -76,7 +84,11 @@ def _sink(settings: Settings, key: str, sink: object) -> Iterator[Probe]:
     elif isinstance(sink, KafkaSink):
         yield Probe(key, "Kafka", ",".join(sink.servers), partial(kafka_sink, settings, sink))
     elif isinstance(sink, ParquetSink):
-        yield Probe(key, "Parquet", sink.path, partial(_directory, sink.path))
+        if _is_local(sink.path):
+            yield Probe(key, "Parquet", sink.path, partial(_directory, sink.path))
+        else:
+            attempt = partial(_file_system, sink.path, settings.spark.conf)
+            yield Probe(key, "Parquet", sink.path, attempt, _SPARK_S)
 
 
 def _kafka(properties: dict[str, Any], topic: str, limit_s: float) -> str:
@@ -132,9 +144,7 @@ def _tried_out(kind: ElasticsearchKind | InfluxdbKind | PrometheusKind) -> str:
 
 
 def _directory(path: str, _limit_s: float) -> str:
-    if "://" in path and not path.startswith("file://"):
-        return "not tried: only Spark can reach this kind of path"
-    directory = Path(path.removeprefix("file://")).expanduser()
+    directory = Path(re.sub("^file:(//)?(?=/)", "", path)).expanduser()
     existing = next(one for one in (directory, *directory.absolute().parents) if one.exists())
     try:
         with tempfile.TemporaryFile(dir=existing):
@@ -142,6 +152,24 @@ def _directory(path: str, _limit_s: float) -> str:
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise UnreachableError(f"cannot write in {existing}: {reason}") from None
+
+
+def _is_local(path: str) -> bool:
+    return ":/" not in path or path.startswith("file:/")
+
+
+def _file_system(path: str, conf: dict[str, str], _limit_s: float) -> str:
+    """Write and delete a file as the sink would: Spark is started, since only Java reaches such paths."""
+    from warren.history.session import history_session  # noqa: PLC0415 - Spark's imports take a second
+    from warren.sinks.hadoop import Files  # noqa: PLC0415
+    from warren.sinks.writer import TryAgainError  # noqa: PLC0415
+
+    try:
+        with _ONE_SPARK, history_session(conf) as session:
+            there = Files(session, path).try_writing()
+    except TryAgainError as error:
+        raise UnreachableError(f"a file cannot be written there: {str(error).splitlines()[0]}") from None
+    return "is writable" if there else "can be created"
 
 
 def _count(number: int, noun: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,6 +122,21 @@ class Files:
     def remove(self, name: str) -> None:
         """A file, or a directory with all that is in it; what is not there is no fault."""
         self._tried(lambda: self._fs.delete(self._path(name), True))
+
+    def try_writing(self) -> bool:
+        """Create a file in the directory, and delete it. Whether the directory was there; else it is deleted, too."""
+
+        def tried() -> bool:
+            there = bool(self._fs.exists(self._path("")))
+            draft = self._path(f"_check-{uuid.uuid4().hex}")
+            self._fs.create(draft, True).close()
+            self._fs.delete(draft, False)
+            if not there:
+                # not what is in it: somebody may have begun to write
+                self._fs.delete(self._path(""), False)
+            return there
+
+        return self._tried(tried)
 
     def _path(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(f"{self.base}/{name}" if name else self.base)

@@ -19,7 +19,11 @@ from tests.history_files import Sample, write_history
 from typer.testing import CliRunner, Result
 
 from warren.cli import main
+from warren.cli.attempts import run_probes
+from warren.cli.probes import probes
 from warren.clock import now_ms
+from warren.config import Settings
+from warren.config.modules import ParquetSink
 from warren.errors import WarrenError
 from warren.history import questions
 from warren.history import session as sessions
@@ -37,8 +41,15 @@ HOSTILE = "it's `x`; drop view groups -- [red] $1"
 
 
 @pytest.fixture(scope="module")
-def session() -> Iterator[SparkSession]:
-    with history_session({}) as made:
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory behind viewfs://elsewhere/data, a file system of Hadoop's that is not the local one."""
+    return tmp_path_factory.mktemp("elsewhere")
+
+
+@pytest.fixture(scope="module")
+def session(elsewhere: Path) -> Iterator[SparkSession]:
+    mount = "spark.hadoop.fs.viewfs.mounttable.elsewhere.link./data"
+    with history_session({mount: f"file://{elsewhere}"}) as made:
         yield made
 
 
@@ -436,3 +447,25 @@ def test_the_example_queries_answer(session: SparkSession, tmp_path: Path) -> No
     ((hour_of_day, warn, err),) = answered(history, 3)
     assert (hour_of_day, warn, err) == (0, 0.0, 0.5)
     assert answered(history, 4) == [("east", "unread", 70)]
+
+
+def probed(session: SparkSession, path: str, monkeypatch: pytest.MonkeyPatch) -> tuple[bool, str]:
+    monkeypatch.setattr(sessions, "history_session", lambda _: nullcontext(session))
+    (probe,) = probes(Settings(sink={"history": ParquetSink(path=path)}))
+    (outcome,) = run_probes([probe], 10)
+    return outcome.reached, outcome.detail
+
+
+def test_a_path_that_only_spark_reaches_is_tried_and_left_as_it_was(
+    session: SparkSession, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert probed(session, "viewfs://elsewhere/data", monkeypatch) == (True, "is writable")
+    assert probed(session, "viewfs://elsewhere/data/new/deep", monkeypatch) == (True, "can be created")
+    assert not [each for each in elsewhere.rglob("*") if each.is_file() or each.name == "deep"]
+    (elsewhere / "file").touch()
+    reached, detail = probed(session, "viewfs://elsewhere/data/file", monkeypatch)
+    assert not reached
+    assert detail.startswith("a file cannot be written there: viewfs://elsewhere/data/file: ")
+    # without the jars that [spark.conf] would name
+    reached, detail = probed(session, "s3a://bucket/lag", monkeypatch)
+    assert (reached, "S3AFileSystem not found" in detail, "\n" in detail) == (False, True, False)

@@ -2,6 +2,7 @@
 
 import http.server
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -152,9 +153,19 @@ def test_parquet_cannot_be_a_file(tmp_path: Path) -> None:
     )
 
 
-def test_only_spark_can_try_a_bucket() -> None:
-    outcome = sink_outcome(ParquetSink(path="s3a://bucket/lag"))
-    assert (outcome.reached, outcome.detail) == (True, "not tried: only Spark can reach this kind of path")
+@pytest.mark.parametrize("prefix", ["file:", "file://"])
+def test_an_address_of_the_local_disk_needs_no_spark(tmp_path: Path, prefix: str) -> None:
+    outcome = sink_outcome(ParquetSink(path=f"{prefix}{tmp_path}/new"))
+    assert (outcome.reached, outcome.detail) == (True, f"can be created in {tmp_path}")
+
+
+def test_a_probe_that_has_to_start_something_first_gets_more_time() -> None:
+    def slow(limit_s: float) -> str:
+        time.sleep(limit_s + 1.5)
+        return "there"
+
+    (waited,) = run_probes([Probe("a", "", "", slow, start_s=10)], 0.1)
+    assert waited.reached
 
 
 def test_one_that_hangs_is_given_up_and_the_others_stand() -> None:
