@@ -16,7 +16,7 @@ from warren.history.pictures import PictureError
 
 GRID = Grid(1_794_787_200_000, 60_000, 5)
 PERIOD = Period(GRID.origin_ms, GRID.begin_ms(5))
-HOSTILE = "$\\frac{</text><script>alert(1)</script> & \x1b[31m" + "long" * 20
+HOSTILE = "$\\frac{$</text><script>alert(1)</script> & \x1b[31m" + "long" * 20
 STATUSES = ("OK", None, "WARN", "ERR", "OK")
 VALUES = (0, None, 10, 2000, 5)
 

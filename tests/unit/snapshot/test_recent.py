@@ -104,10 +104,7 @@ def test_a_clock_that_was_set_back_takes_its_future_with_it() -> None:
     recent = filled(100)
     assert recent.take(NOON + 45_000, table(a=(Status.ERR, 99)))
     line = recent.line("a", 0)
-    assert (
-        line.times_ms == [NOON + each * 1000 for each in (0, 10, 20, 30, 40, 45)]
-        or line.times_ms[-1] == NOON + 45_000
-    )
+    assert line.times_ms == [NOON + each * 1000 for each in (0, 10, 20, 30, 40, 45)]
     assert line.lag[-1] == 99
     assert sorted(line.times_ms) == line.times_ms
 
