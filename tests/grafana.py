@@ -24,18 +24,19 @@ class View:
     variables: Mapping[str, Names]
     # how often there is a sample: the data source's "min interval"
     every_s: int
-    # panels' own times are for samples every so many seconds
-    usual_s: int = 10
+    # how much of the data is the newest, where panels have a minute of it
+    newest_s: float
+    # panels' own shortest intervals are for samples every 10 s; a busy machine has them less often than it should
+    usual_s: int = 5
 
     def interval_s(self, panel: Mapping[str, Any]) -> int:
         points = panel.get("maxDataPoints", WIDTH)
-        return max(int((self.to_s - self.from_s) / points), self._scaled(panel.get("interval")), self.every_s)
+        shortest = duration_s(panel.get("interval", "0s")) * self.every_s // self.usual_s
+        return max(int((self.to_s - self.from_s) / points), shortest, self.every_s)
 
     def began_s(self, panel: Mapping[str, Any]) -> float:
-        return self.to_s - self._scaled(panel["timeFrom"]) if panel.get("timeFrom") else self.from_s
-
-    def _scaled(self, duration: str | None) -> int:
-        return duration_s(duration) * self.every_s // self.usual_s if duration else 0
+        """Panels with a time of their own show the newest data only."""
+        return self.to_s - self.newest_s if panel.get("timeFrom") else self.from_s
 
 
 @dataclass

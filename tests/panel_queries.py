@@ -126,7 +126,10 @@ _METRIC_NAMES: Final = {"max": "Max", "cardinality": "Unique Count"}
 
 @dataclass(frozen=True)
 class AskedElasticsearch:
+    """`with_rates`: an OpenSearch with the same documents; the tests' Elasticsearch has no module for derivatives."""
+
     server: SearchServer
+    with_rates: SearchServer
     index: str
 
     def show(self, panel: Panel, view: View) -> Shown:
@@ -134,7 +137,8 @@ class AskedElasticsearch:
         rows: list[Row] = []
         for target in panel["targets"]:
             body = self._body(target, panel, view)
-            answer = self._search(body)
+            rates = any(metric["type"] == "derivative" for metric in target["metrics"])
+            answer = self._search(body, self.with_rates if rates else self.server)
             last = target["bucketAggs"][-1]["type"]
             for names, bucket in _buckets(answer["aggregations"], target["bucketAggs"][:-1]):
                 if last == "date_histogram":
@@ -159,10 +163,10 @@ class AskedElasticsearch:
             "query": _filtered(asked["query"], view.from_s, view.to_s),
             "aggs": {"1": {"terms": {"field": asked["field"], "size": asked["size"]}}},
         }
-        return [bucket["key"] for bucket in self._search(body)["aggregations"]["1"]["buckets"]]
+        return [bucket["key"] for bucket in self._search(body, self.server)["aggregations"]["1"]["buckets"]]
 
-    def _search(self, body: Mapping[str, Any]) -> Any:
-        return self.server.request("POST", f"{self.index}/_search", body)
+    def _search(self, body: Mapping[str, Any], server: SearchServer) -> Any:
+        return server.request("POST", f"{self.index}/_search", body)
 
     def _body(self, target: Mapping[str, Any], panel: Panel, view: View) -> dict[str, Any]:
         query = replaced(target["query"], view.variables, {"": lucene})

@@ -19,24 +19,26 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.grafana import Shown, View
 from tests.influxdb import InfluxServer
-from tests.panel_queries import Asked, AskedInflux, AskedPrometheus
+from tests.panel_queries import Asked, AskedElasticsearch, AskedInflux, AskedPrometheus
 from tests.processes import eventually
 from tests.prometheus import SCRAPE_S, PrometheusServer
+from tests.search_server import SearchServer
 from tools.dashboards.__main__ import DASHBOARDS, ROOT
 from tools.dashboards.answer import Source
+from tools.dashboards.elasticsearch import Elasticsearch
 from tools.dashboards.influxdb import Influxdb
 from tools.dashboards.prometheus import Prometheus
 
-from warren.config.modules import InfluxdbSink, NullNotifier
+from warren.config.modules import ElasticsearchSink, InfluxdbSink, NullNotifier
 from warren.demo.broker import Broker
 from warren.demo.stage import CLUSTER, demo_settings
 from warren.demo.topics import AUDIT, CLICKS, ORDERS
 from warren.demo.traffic import Traffic
 from warren.service import Service
 
-pytestmark = pytest.mark.xdist_group("dashboards")
+pytestmark = pytest.mark.xdist_group("elasticsearch")
 
-SOURCES: dict[str, Source] = {"prometheus": Prometheus(), "influxdb": Influxdb()}
+SOURCES: dict[str, Source] = {source.name: source for source in (Prometheus(), Influxdb(), Elasticsearch())}
 BOARDS = {
     source: {
         path.stem.split("-")[1]: json.loads(path.read_text())
@@ -52,9 +54,10 @@ PANELS = {
     if panel["type"] != "row"
 }
 DATABASE = "dashboards"
+INDEX = "dashboards"
 PATIENCE_S = 120.0
 # how long nothing may change before rates are looked at, and before answers are compared
-PAUSE_S, QUIET_S = 5.0, 7.0
+PAUSE_S, QUIET_S = 13.0, 13.0
 # in each of these rounds so many records are written to each partition, and read by the group below
 ROUNDS = 16
 WRITTEN = {"clicks": 12, "orders": 20}
@@ -100,10 +103,12 @@ class Filled:
     before: Truth
     after: Truth
 
-    @property
-    def from_s(self) -> float:
-        """A quiet moment: nothing had changed for a while when the first truth was taken."""
-        return self.before.at_s - PAUSE_S
+    def from_s(self, source: str) -> float:
+        """A quiet moment: nothing had changed for a while when the first truth was taken.
+
+        Prometheus looks back from there; Elasticsearch has to have its first bucket before anything is written.
+        """
+        return self.before.at_s - (PAUSE_S / 2 if source == "prometheus" else PAUSE_S)
 
     def inflow(self, topic: str, partition: int | None = None) -> int:
         return sum(
@@ -121,7 +126,12 @@ class Filled:
 
 
 @pytest.fixture(scope="module")
-def filled(influxdb: InfluxServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+def filled(
+    influxdb: InfluxServer,
+    elasticsearch: SearchServer,
+    opensearch: SearchServer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Filled]:
     influxdb.query(f"CREATE DATABASE {DATABASE}")
     with contextlib.ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="warren-dashboards-")))
@@ -129,7 +139,12 @@ def filled(influxdb: InfluxServer, tmp_path_factory: pytest.TempPathFactory) -> 
         traffic = stack.enter_context(Traffic(broker.bootstrap_servers, seed=5))
         settings = demo_settings(broker.bootstrap_servers, 0, directory).model_copy(
             update={
-                "sink": {"influxdb": InfluxdbSink(url=influxdb.url, database=DATABASE, interval=1)},
+                "sink": {
+                    "influxdb": InfluxdbSink(url=influxdb.url, database=DATABASE, interval=1),
+                    "elasticsearch": ElasticsearchSink(
+                        urls=(elasticsearch.url,), index=f"{INDEX}-%Y.%m.%d", interval=1
+                    ),
+                },
                 "notifier": {"nobody": NullNotifier(interval=1)},
             }
         )
@@ -156,8 +171,15 @@ def filled(influxdb: InfluxServer, tmp_path_factory: pytest.TempPathFactory) -> 
                     _commit(odd, *((ORDERS.name, partition, read) for partition in range(ORDERS.partitions)))
                     time.sleep(0.5)
         after = _quiet(client, QUIET_S)
+        for newest_s in (lambda: _newest_point_s(influxdb), lambda: _newest_document_s(elasticsearch)):
+            assert eventually(lambda newest_s=newest_s: newest_s() > after.at_s, PATIENCE_S, 0.5)  # type: ignore[misc]
+        _copy(elasticsearch, opensearch)
         yield Filled(
-            {"prometheus": AskedPrometheus(prometheus), "influxdb": AskedInflux(influxdb, DATABASE)},
+            {
+                "prometheus": AskedPrometheus(prometheus),
+                "influxdb": AskedInflux(influxdb, DATABASE),
+                "elasticsearch": AskedElasticsearch(elasticsearch, opensearch, f"{INDEX}-*"),
+            },
             before,
             after,
         )
@@ -192,6 +214,37 @@ class _Writing:
 
     def close(self) -> None:
         self._producer.flush(30)
+
+
+def _newest_point_s(influxdb: InfluxServer) -> float:
+    ((point,),) = (
+        each["values"] for each in influxdb.query('SELECT last("lag") FROM "burrow_group"', DATABASE)
+    )
+    return float(point[0]) / 1000
+
+
+def _newest_document_s(elasticsearch: SearchServer) -> float:
+    """Those of a sample are there together, once they can be found."""
+    elasticsearch.request("POST", f"{INDEX}-*/_refresh")
+    asked = {"size": 0, "aggs": {"newest": {"max": {"field": "@timestamp"}}}}
+    found = elasticsearch.request("POST", f"{INDEX}-*/_search", asked)
+    return float(found["aggregations"]["newest"]["value"]) / 1000
+
+
+def _copy(elasticsearch: SearchServer, opensearch: SearchServer) -> None:
+    """The documents of partitions, as they are, into an OpenSearch: the Elasticsearch of the tests has no rates."""
+    for index, found in elasticsearch.request("GET", f"{INDEX}-*/_mapping").items():
+        opensearch.request("PUT", index, {"mappings": found["mappings"]})
+        documents = elasticsearch.documents(index, query={"exists": {"field": "tag.partition"}})
+        assert 0 < len(documents) < 10_000
+        lines = [f'{{"index": {{}}}}\n{json.dumps(document)}' for document in documents]
+        answer = httpx.post(
+            f"{opensearch.url}/{index}/_bulk?refresh=true",
+            content="\n".join([*lines, ""]),
+            headers={"content-type": "application/x-ndjson"},
+            timeout=60,
+        )
+        assert not answer.raise_for_status().json()["errors"]
 
 
 def _written(client: httpx.Client) -> bool:
@@ -283,6 +336,14 @@ def near(found: float, expected: float) -> bool:
 def shows_groups_by_status(look: Look) -> None:
     counts = Counter(line["status"] for line in look.truth.groups.values())
     found = {name: value for name, value in look.shown.last.items() if value}
+    assert found == {f"{CLUSTER} {status}": number for status, number in counts.items()}
+
+
+def shows_groups_over_time(look: Look) -> None:
+    newest = max(points[-1][0] for points in look.shown.series.values())
+    counts = Counter(line["status"] for line in look.truth.groups.values())
+    ended = {name: dict(points).get(newest) for name, points in look.shown.series.items()}
+    found = {name: value for name, value in ended.items() if value}
     assert found == {f"{CLUSTER} {status}": number for status, number in counts.items()}
 
 
@@ -466,11 +527,11 @@ def shows_series(*beginnings: str, most: float, ever: bool = True) -> Callable[[
     return check
 
 
-SINKS = ("influxdb",)
+SINKS = ("elasticsearch", "influxdb")
 CHECKS: dict[tuple[str, str], Callable[[Look], None]] = {
     ("clusters", "Groups by status"): shows_groups_by_status,
     ("clusters", "Groups in trouble"): shows_groups_in_trouble,
-    ("clusters", "Groups by status over time"): shows_groups_by_status,
+    ("clusters", "Groups by status over time"): shows_groups_over_time,
     ("clusters", "Lag of the worst groups"): shows_worst_groups,
     ("clusters", "Lag by cluster"): shows_lag_by_cluster,
     ("clusters", "Inflow by cluster"): shows_inflow_by_cluster,
@@ -524,7 +585,7 @@ def _view(filled: Filled, source: str, board: str) -> View:
     """All clusters, some groups, and of the topics all of those groups or some."""
     everything = SOURCES[source].everything
     variables: dict[str, Any] = {"cluster": everything}
-    view = View(filled.from_s, filled.after.at_s, variables, SCRAPE_S)
+    view = View(filled.from_s(source), filled.after.at_s, variables, SCRAPE_S, QUIET_S)
     if board == "group":
         variables["group"] = GROUPS
         # without a value of its own "All" is every choice
@@ -543,9 +604,8 @@ def _choices(filled: Filled, source: str, board: str, variable: str, view: View)
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_variables_offer_what_there_is(filled: Filled, source: str) -> None:
-    view = View(
-        filled.before.at_s, filled.after.at_s, {"cluster": (CLUSTER,), "group": (ODD, "mailer")}, SCRAPE_S
-    )
+    variables = {"cluster": (CLUSTER,), "group": (ODD, "mailer")}
+    view = View(filled.from_s(source), filled.after.at_s, variables, SCRAPE_S, QUIET_S)
     assert _choices(filled, source, "clusters", "cluster", view) == [CLUSTER]
     assert set(_choices(filled, source, "group", "group", view)) == set(filled.after.groups)
     assert set(_choices(filled, source, "group", "topic", view)) == {"audit", "orders", "payments"}
@@ -557,6 +617,6 @@ def test_a_name_with_signs_in_it_stands_for_itself_only(filled: Filled, source: 
     (panel,) = (each for each in BOARDS[source]["group"]["panels"] if each["title"] == "Total lag")
     for group in (ODD, DECOY):
         variables = {"cluster": (CLUSTER,), "group": (group,)}
-        view = View(filled.from_s, filled.after.at_s, variables, SCRAPE_S)
+        view = View(filled.from_s(source), filled.after.at_s, variables, SCRAPE_S, QUIET_S)
         shown = filled.asked[source].show(panel, view)
         assert shown.last == {group: filled.after.groups[group]["totallag"]}

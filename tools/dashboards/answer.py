@@ -68,8 +68,11 @@ class Source(Protocol):
 
     # all clusters
 
+    def groups_by_status_now(self) -> Answer:
+        """Clusters and statuses: groups. A status that no group has any more has no old number."""
+
     def groups_by_status(self) -> Answer:
-        """Clusters and statuses: groups, over time."""
+        """The same over time."""
 
     def groups_in_trouble(self) -> Answer:
         """A table of the groups that are not OK: cluster, group, status, lag."""

@@ -55,7 +55,7 @@ def clusters(source: Source) -> Dashboard:
     board.with_variable(_choice("cluster", source.clusters(), source, everything=source.everything))
     board.with_variable(_warren())
     by_status = number(
-        "Groups by status", "Groups of each cluster by their status.", source.groups_by_status()
+        "Groups by status", "Groups of each cluster by their status.", source.groups_by_status_now()
     )
     coloured_by_status(by_status)
     board.with_panel(by_status.span(24))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from grafana_foundation_sdk.builders.elasticsearch import (
@@ -37,15 +38,16 @@ from tools.dashboards.answer import (
 )
 from tools.dashboards.influxdb import GROUP_STATUSES, PARTITION_STATUSES
 
-_CLUSTER: Final = "tag.cluster"
-_GROUP: Final = "tag.group"
-_TOPIC: Final = "tag.topic"
-_PARTITION: Final = "tag.partition"
+# the fields that are there with Warren's index template, and for documents of Telegraf's that have none
+_CLUSTER: Final = "tag.cluster.keyword"
+_GROUP: Final = "tag.group.keyword"
+_TOPIC: Final = "tag.topic.keyword"
+_PARTITION: Final = "tag.partition.keyword"
 
-_OF_CLUSTER: Final = "tag.cluster:$cluster"
-_OF_GROUP: Final = f"{_OF_CLUSTER} AND tag.group:$group"
-_OF_TOPIC: Final = f"{_OF_CLUSTER} AND tag.topic:$topic"
-_OF_GROUP_AND_TOPIC: Final = f"{_OF_GROUP} AND tag.topic:$topic"
+_OF_CLUSTER: Final = f"{_CLUSTER}:$cluster"
+_OF_GROUP: Final = f"{_OF_CLUSTER} AND {_GROUP}:$group"
+_OF_TOPIC: Final = f"{_OF_CLUSTER} AND {_TOPIC}:$topic"
+_OF_GROUP_AND_TOPIC: Final = f"{_OF_GROUP} AND {_TOPIC}:$topic"
 
 # a search has at most 65,536 buckets: 5 topics x 100 partitions x 100 points
 _POINTS: Final = 100
@@ -82,6 +84,9 @@ class Elasticsearch:
     def topics_of_group(self) -> str:
         return _names(_TOPIC, f"measurement_name:burrow_partition AND {_OF_GROUP}")
 
+    def groups_by_status_now(self) -> Answer:
+        return replace(self.groups_by_status(), time_from=_NEWEST)
+
     def groups_by_status(self) -> Answer:
         filters = [
             Filter().label(status).query(f"burrow_group.status_code:{code}")
@@ -91,7 +96,7 @@ class Elasticsearch:
         exact = ElasticsearchUniqueCountSettings().precision_threshold("40000")
         return _lines(
             f"measurement_name:burrow_group AND {_OF_CLUSTER}",
-            "{{tag.cluster}} {{filter}}",
+            f"{_named(_CLUSTER)} {{{{filter}}}}",
             [
                 _terms(_CLUSTER),
                 Filters().id("20").settings(ElasticsearchFiltersSettings().filters([*filters])),
@@ -110,7 +115,7 @@ class Elasticsearch:
     def lag_of_worst_groups(self) -> Answer:
         return _lines(
             f"measurement_name:burrow_group AND {_OF_CLUSTER}",
-            "{{tag.cluster}} {{tag.group}}",
+            f"{_named(_CLUSTER)} {_named(_GROUP)}",
             [_terms(_CLUSTER), _terms(_GROUP, 10, greatest=True)],
             [Max().id("1").field("burrow_group.total_lag")],
         )
@@ -133,7 +138,7 @@ class Elasticsearch:
         of_group = self._of_group("partition_count").queries[0]
         not_ok = _query(
             f"measurement_name:burrow_partition AND {_OF_GROUP} AND burrow_partition.status_code:>=3",
-            "{{tag.group}} {{tag.topic}} not OK",
+            f"{_named(_GROUP)} {_named(_TOPIC)} not OK",
             [_terms(_GROUP, 20), _terms(_TOPIC, 20), _over_time()],
             [UniqueCount().id("1").field(_PARTITION)],
         )
@@ -150,7 +155,7 @@ class Elasticsearch:
     def lag_by_partition(self) -> Answer:
         return _lines(
             f"measurement_name:burrow_partition AND {_OF_GROUP_AND_TOPIC}",
-            "{{tag.group}} {{tag.topic}}/{{tag.partition}}",
+            f"{_named(_GROUP)} {_named(_TOPIC)}/{_named(_PARTITION)}",
             [
                 _terms(_GROUP, _TOPICS, greatest=True),
                 _terms(_TOPIC, _TOPICS, greatest=True),
@@ -168,7 +173,7 @@ class Elasticsearch:
         return _summed(
             _rates(
                 f"measurement_name:burrow_partition AND {_OF_GROUP_AND_TOPIC}",
-                "{{tag.group}} {{tag.topic}}/{{tag.partition}}",
+                f"{_named(_GROUP)} {_named(_TOPIC)}/{_named(_PARTITION)}",
                 [_terms(_GROUP, 3), _terms(_TOPIC, _TOPICS), _terms(_PARTITION, 40)],
                 "burrow_partition.offset",
             )
@@ -180,7 +185,7 @@ class Elasticsearch:
     def partition_timeline(self) -> Answer:
         return _lines(
             f"measurement_name:burrow_partition AND {_OF_GROUP_AND_TOPIC} AND burrow_partition.status_code:>=3",
-            "{{tag.group}} {{tag.topic}}/{{tag.partition}}",
+            f"{_named(_GROUP)} {_named(_TOPIC)}/{_named(_PARTITION)}",
             [_terms(_GROUP, _TOPICS), _terms(_TOPIC, _TOPICS), _terms(_PARTITION, 20, greatest=True)],
             [Max().id("1").field("burrow_partition.status_code")],
             max_data_points=_POINTS,
@@ -204,7 +209,7 @@ class Elasticsearch:
     def inflow_by_partition(self) -> Answer:
         return _rates(
             f"measurement_name:burrow_topic AND {_OF_TOPIC}",
-            "{{tag.topic}}/{{tag.partition}}",
+            f"{_named(_TOPIC)}/{_named(_PARTITION)}",
             [_terms(_TOPIC, _TOPICS), _terms(_PARTITION, _PARTITIONS)],
             "burrow_topic.offset",
         )
@@ -212,7 +217,7 @@ class Elasticsearch:
     def topic_lag_by_group(self) -> Answer:
         return _lines(
             f"measurement_name:burrow_partition AND {_OF_TOPIC}",
-            "{{tag.group}} {{tag.topic}}",
+            f"{_named(_GROUP)} {_named(_TOPIC)}",
             [_terms(_GROUP, 20, greatest=True), _terms(_TOPIC, _TOPICS, greatest=True)],
             [Max().id("1").field("burrow_partition.lag")],
             note=_WORST_PARTITION,
@@ -230,10 +235,15 @@ class Elasticsearch:
     def _of_group(self, field: str) -> Answer:
         return _lines(
             f"measurement_name:burrow_group AND {_OF_GROUP}",
-            "{{tag.group}}",
+            f"{_named(_GROUP)}",
             [_terms(_CLUSTER), _terms(_GROUP, 20, greatest=True)],
             [Max().id("1").field(f"burrow_group.{field}")],
         )
+
+
+def _named(field: str) -> str:
+    """In an alias: the value of the field."""
+    return f"{{{{{field}}}}}"
 
 
 def _names(field: str, query: str) -> str:
@@ -249,9 +259,9 @@ def _terms(field: str, size: int = 50, *, greatest: bool = False) -> Terms:
     return Terms().id(number).field(field).settings(settings)
 
 
-def _over_time() -> DateHistogram:
-    # without empty buckets: the rate over a gap is that between the two samples on its sides
-    settings = ElasticsearchDateHistogramSettings().interval("auto").min_doc_count("1")
+def _over_time(*, gaps: bool = False) -> DateHistogram:
+    """`gaps`: with empty buckets, as derivatives need it."""
+    settings = ElasticsearchDateHistogramSettings().interval("auto").min_doc_count("0" if gaps else "1")
     return DateHistogram().id("30").field("@timestamp").settings(settings)
 
 
@@ -294,7 +304,7 @@ def _rates(query: str, alias: str, buckets: Sequence[Builder[BucketAggregation]]
         Derivative().id("2").field("1").pipeline_agg("1").settings(per_second),
     ]
     return Answer(
-        [_query(query, alias, [*buckets, _over_time()], metrics)],
+        [_query(query, alias, [*buckets, _over_time(gaps=True)], metrics)],
         interval=_RATE_INTERVAL,
         max_data_points=_POINTS,
     )

@@ -81,6 +81,22 @@ class Influxdb:
     def topics_of_group(self) -> str:
         return f'SHOW TAG VALUES FROM "burrow_partition" WITH KEY = "topic" WHERE {_OF_GROUP}'
 
+    def groups_by_status_now(self) -> Answer:
+        newest = (
+            f'SELECT last("status_code") AS "status_code" FROM "burrow_group" WHERE {_NEWEST} AND {_OF_CLUSTER} '
+            f"GROUP BY {_GROUP}"
+        )
+        return lines(
+            {
+                f"$tag_cluster {status}": (
+                    f'SELECT count("status_code") FROM ({newest}) WHERE {_NEWEST} AND "status_code" = {code} '
+                    'GROUP BY "cluster"'
+                )
+                for code, status in GROUP_STATUSES.items()
+                if status != "NOTFOUND"
+            }
+        )
+
     def groups_by_status(self) -> Answer:
         newest = _last("status_code", "burrow_group", _OF_CLUSTER, _GROUP)
         return lines(

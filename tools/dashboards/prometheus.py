@@ -94,6 +94,9 @@ class Prometheus:
     def topics_of_group(self) -> str:
         return f"label_values(burrow_kafka_consumer_partition_lag{_OF_GROUP}, topic)"
 
+    def groups_by_status_now(self) -> Answer:
+        return self.groups_by_status()
+
     def groups_by_status(self) -> Answer:
         return line(once("cluster, status", f"warren_groups{_OF_CLUSTER}"), "{{cluster}} {{status}}")
 
