@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from warren.config.kinds import ReadsFile, Section
-from warren.config.modules import ParquetSink
+from warren.config.modules import ElasticsearchSink, ParquetSink
 from warren.config.sections import ClientProfile, HttpServer, KafkaConsumer, Tls
 from warren.config.settings import SINGLE, located
 from warren.config.tree import ModuleId, Tree, dotted, fields, likely_model, reference
@@ -15,6 +15,8 @@ from warren.spelling import nearest
 Modules = Mapping[ModuleId, Section]
 # what the extra `aws` installs
 _AWS_SIGNER: Final = "aws_msk_iam_sasl_signer"
+# product: the module of its client
+_SEARCH_CLIENTS: Final = {"elasticsearch": "elasticsearch", "opensearch": "opensearchpy"}
 
 
 def resolve_references(tree: Tree) -> None:
@@ -147,6 +149,9 @@ def _logins(tree: Tree, modules: Modules) -> None:
 def _sinks(tree: Tree, modules: Modules) -> None:
     taken: dict[str, str] = {}
     for place, module in modules.items():
+        if isinstance(module, ElasticsearchSink) and find_spec(_SEARCH_CLIENTS[module.server]) is None:
+            what = f"the client of {module.server} is not installed"
+            tree.add("error", (*place, "class-name"), what, "pip install 'warren[elasticsearch]'")
         if not isinstance(module, ParquetSink):
             continue
         path = module.path.rstrip("/")

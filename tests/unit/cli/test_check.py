@@ -218,6 +218,20 @@ def test_a_login_at_aws_names_the_extra_that_it_needs(
     assert code == (0 if installed else 2)
 
 
+@pytest.mark.parametrize("server", ["elasticsearch", "opensearch"])
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_search_engine_names_the_extra_that_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: str, *, installed: bool
+) -> None:
+    if not installed:
+        monkeypatch.setattr(checks, "find_spec", lambda _name: None)
+    sink = f"[sink.search]\nclass-name = 'elasticsearch'\nserver = '{server}'\nurls = ['http://localhost:9200']\n"
+    code, said = checked(tmp_path, GOOD + sink)
+    missing = f"    the client of {server} is not installed; pip install 'warren[elasticsearch]'\n"
+    assert (missing in said) is not installed
+    assert code == (0 if installed else 2)
+
+
 def test_all_problems_at_once(tmp_path: Path) -> None:
     # wrong keys, a rule over several keys, references and warnings, in one module and in several
     text = """\
