@@ -36,7 +36,8 @@ from warren.demo.topics import AUDIT, CLICKS, ORDERS
 from warren.demo.traffic import Traffic
 from warren.service import Service
 
-pytestmark = pytest.mark.xdist_group("elasticsearch")
+# the first test waits for four servers, the demo, and two quiet moments
+pytestmark = [pytest.mark.xdist_group("elasticsearch"), pytest.mark.timeout(600)]
 
 SOURCES: dict[str, Source] = {source.name: source for source in (Prometheus(), Influxdb(), Elasticsearch())}
 BOARDS = {
