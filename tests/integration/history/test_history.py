@@ -42,13 +42,16 @@ HOSTILE = "it's `x`; drop view groups -- [red] $1"
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory behind viewfs://elsewhere/data, a file system of Hadoop's that is not the local one."""
+    """The directory behind viewfs://history/data, a file system of Hadoop's that is not the local one.
+
+    Hadoop keeps file systems by their name as long as Java runs: no other test may have one of this name.
+    """
     return tmp_path_factory.mktemp("elsewhere")
 
 
 @pytest.fixture(scope="module")
 def session(elsewhere: Path) -> Iterator[SparkSession]:
-    mount = "spark.hadoop.fs.viewfs.mounttable.elsewhere.link./data"
+    mount = "spark.hadoop.fs.viewfs.mounttable.history.link./data"
     with history_session({mount: f"file://{elsewhere}"}) as made:
         yield made
 
@@ -459,13 +462,13 @@ def probed(session: SparkSession, path: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_path_that_only_spark_reaches_is_tried_and_left_as_it_was(
     session: SparkSession, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert probed(session, "viewfs://elsewhere/data", monkeypatch) == (True, "is writable")
-    assert probed(session, "viewfs://elsewhere/data/new/deep", monkeypatch) == (True, "can be created")
+    assert probed(session, "viewfs://history/data", monkeypatch) == (True, "is writable")
+    assert probed(session, "viewfs://history/data/new/deep", monkeypatch) == (True, "can be created")
     assert not [each for each in elsewhere.rglob("*") if each.is_file() or each.name == "deep"]
     (elsewhere / "file").touch()
-    reached, detail = probed(session, "viewfs://elsewhere/data/file", monkeypatch)
+    reached, detail = probed(session, "viewfs://history/data/file", monkeypatch)
     assert not reached
-    assert detail.startswith("a file cannot be written there: viewfs://elsewhere/data/file: ")
+    assert detail.startswith("a file cannot be written there: viewfs://history/data/file: ")
     # without the jars that [spark.conf] would name
     reached, detail = probed(session, "s3a://bucket/lag", monkeypatch)
     assert (reached, "S3AFileSystem not found" in detail, "\n" in detail) == (False, True, False)
