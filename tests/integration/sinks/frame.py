@@ -28,19 +28,22 @@ PATIENCE_S = 60.0
 
 
 class Snapshots:
-    """Every look at it is a new snapshot, as of now."""
+    """Every look of the sampler finds a new snapshot of every cluster, as of now, until it is paused."""
 
     def __init__(self, *names: str) -> None:
         self._names = names
         self.paused = False
+        self.looks = 0
         self._views: dict[str, ClusterView] = {}
 
     def clusters(self) -> list[str]:
+        # all at once: a pause between two of them would leave a sample with one cluster only
+        if not self.paused:
+            self._views = {name: example_view(name, now_ms()) for name in self._names}
+        self.looks += 1
         return list(self._names)
 
     def snapshot(self, cluster: str) -> ClusterView | None:
-        if not self.paused:
-            self._views[cluster] = example_view(cluster, now_ms())
         return self._views.get(cluster)
 
 
@@ -108,6 +111,14 @@ class Running:
         """Until the sink has written so many samples."""
         assert eventually(lambda: self.state(name).progress.samples >= samples, PATIENCE_S), self.state(name)
         return self.state(name)
+
+    def pause(self) -> dict[str, ClusterView | None]:
+        """No snapshot after this one; returns when the last sample is in the outbox."""
+        self.snapshots.paused = True
+        # a look can come a moment too early for a sample; the third begins after the second has taken it
+        looks = self.snapshots.looks + 3
+        assert eventually(lambda: self.snapshots.looks >= looks, PATIENCE_S)
+        return {name: self.snapshots.snapshot(name) for name in self.snapshots.clusters()}
 
 
 @contextlib.contextmanager

@@ -68,7 +68,7 @@ def batch(number: int, at_ms: int | None = None) -> Batch:
     return Batch(number, moment, example_tables("east", moment))
 
 
-def write(writer: KafkaWriter, given: Batch) -> Written:
+def write(writer: KafkaWriter | ChangesWriter, given: Batch) -> Written:
     """As the sink's query does it: a broker that is busy is asked again."""
     for _ in range(4):
         try:

@@ -40,14 +40,13 @@ def test_after_an_outage_nothing_is_missing_and_nothing_is_there_twice(
             assert eventually(lambda: len(recorded(beside)) >= before + 2, PATIENCE_S)
             for server in servers.values():
                 server.start()
-            running.snapshots.paused = True
+            views = running.pause()
 
             def done() -> bool:
                 return all(not state.behind and not state.progress.error for state in running.sinks.states())
 
             assert eventually(done, PATIENCE_S), running.sinks.states()
             samples = recorded(beside)
-            views = {name: running.snapshots.snapshot(name) for name in running.snapshots.clusters()}
         assert samples == list(range(1, len(samples) + 1))
         for name, view in views.items():
             assert view is not None
