@@ -18,9 +18,6 @@ from warren.bench.workload import CLUSTER
 from warren.config import Settings, load
 from warren.pipeline.engine import Engine
 from warren.service import Service
-from warren.sinks import sample
-from warren.sinks.coordinator import Sinks
-from warren.sinks.tables import Tabulator
 
 # a replay that takes longer hangs
 _TIMEOUT_S: Final = 600.0
@@ -94,6 +91,9 @@ class Writing:
             self._sinks.stop()
         self._sinks = None
         if on:
+            # as late as in the service: a measured start without sinks does not import them
+            from warren.sinks.coordinator import Sinks  # noqa: PLC0415
+
             self._sinks = Sinks(self._settings, self._engine, lambda: self._engine.session)
             self._sinks.start()
 
@@ -101,6 +101,9 @@ class Writing:
         view = self._engine.snapshot(CLUSTER)
         if view is None:
             raise BenchError("there is no snapshot yet")
+        from warren.sinks import sample  # noqa: PLC0415
+        from warren.sinks.tables import Tabulator  # noqa: PLC0415
+
         tables = Tabulator().tables(view)
         return {"bytes": sample.write(path, tables), "rows": tables.rows}
 
