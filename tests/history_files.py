@@ -37,12 +37,9 @@ class Sample:
 
 def write_history(path: Path, samples: Iterable[Sample], *, compacted: bool = False) -> Path:
     """One file per sample and table, as the sink puts them down; or one per day, as they become later."""
-    writer = ParquetWriter("zstd", (("usage", "test"),))
+    writer = ParquetWriter("zstd", (("usage", "test"),), path)
     for number, sample in enumerate(samples, 1):
-        for placed in writer.write(Batch(number, sample.at_ms, tables(sample))).files:
-            target = path / placed.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(placed.content)
+        writer.write(Batch(number, sample.at_ms, tables(sample)))
     for day in path.glob("*/*/*") if compacted else ():
         small = sorted(day.iterdir())
         merged = pa.concat_tables([pq.ParquetFile(each).read() for each in small])

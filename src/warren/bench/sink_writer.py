@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -43,19 +45,30 @@ def main(parent: Parent) -> None:
     samples = Samples(task["directory"], task["sink"], sink.interval, sample.read(Path(task["sample"])))
     session = spark_session(settings.spark, 1, sinks=1)
     bare = bare_writer(sink)
-    # the first one starts the Python process and makes the client
-    _through_sink(session, settings, task["sink"], samples.outbox(1))
     for _ in range(task["runs"]):
-        ours = samples.outbox(task["samples"])
-        began = time.perf_counter()
-        rows = _through_sink(session, settings, task["sink"], ours)
-        parent.tell("sink", rows=rows, seconds=time.perf_counter() - began)
+        rows, seconds = _through_sink(session, settings, task["sink"], samples.outbox(1 + task["samples"]))
+        parent.tell("sink", rows=rows, seconds=seconds)
         theirs = sorted(samples.outbox(task["samples"]).directory.iterdir())
         began = time.perf_counter()
         rows = bare(theirs)
         parent.tell("bare", rows=rows, seconds=time.perf_counter() - began)
     stop(session)
     parent.tell("done")
+
+
+class HeldOutbox(Outbox):
+    """Gives its first sample alone, and the others when they are released."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory, _UNBOUNDED)
+        self.release = threading.Event()
+
+    def await_samples(self, sink: str, after: int, stopped: Callable[[], bool]) -> list[int]:
+        if not after:
+            return super().await_samples(sink, after, stopped)[:1]
+        while not stopped() and not self.release.wait(0.01):
+            pass
+        return super().await_samples(sink, after, stopped)
 
 
 class Samples:
@@ -68,9 +81,9 @@ class Samples:
         self._tables = tables
         self._copies = 0
 
-    def outbox(self, count: int) -> Outbox:
+    def outbox(self, count: int) -> HeldOutbox:
         """A new one, with so many samples."""
-        outbox = Outbox(Path(tempfile.mkdtemp(dir=self._directory)) / "outbox", _UNBOUNDED)
+        outbox = HeldOutbox(Path(tempfile.mkdtemp(dir=self._directory)) / "outbox")
         # nothing is kept that nobody waits for
         outbox.join(self._sink, self._interval_s, None)
         for number in range(count):
@@ -90,7 +103,10 @@ def _moved(table: pa.Table, by_ms: int) -> pa.Table:
     return table.set_column(column, field, pa.array(times, pa.int64()).cast(field.type))
 
 
-def _through_sink(session: SparkSession, settings: Settings, name: str, outbox: Outbox) -> int:
+def _through_sink(
+    session: SparkSession, settings: Settings, name: str, outbox: HeldOutbox
+) -> tuple[int, float]:
+    """Rows and seconds of all samples but the first, with which the query and its client are started."""
     sink = settings.sink[name]
     kind = kind_of(sink, settings)
     if kind is None:
@@ -100,16 +116,26 @@ def _through_sink(session: SparkSession, settings: Settings, name: str, outbox: 
         session, SinkSettings(name, kind, Selection.of(sink), outbox.directory.parent / "query"), outbox, None
     )
     query.start()
-    deadline = time.monotonic() + _TIMEOUT_S
-    while query.progress.number < last:
-        if query.progress.error or time.monotonic() > deadline:
-            raise BenchError(f"the sink {name} cannot write: {query.progress.error or 'it takes too long'}")
-        time.sleep(0.01)
-    rows = query.progress.rows
-    query.stop()
+    try:
+        _await(query, 1)
+        before = query.progress.rows
+        began = time.perf_counter()
+        outbox.release.set()
+        _await(query, last)
+        seconds = time.perf_counter() - began
+    finally:
+        query.stop()
     if query.progress.rejected:
         raise BenchError(f"{query.progress.rejected:,} rows were rejected by {name}")
-    return rows
+    return query.progress.rows - before, seconds
+
+
+def _await(query: SinkQuery, number: int) -> None:
+    deadline = time.monotonic() + _TIMEOUT_S
+    while query.progress.number < number:
+        if query.progress.error or time.monotonic() > deadline:
+            raise BenchError(f"the sink cannot write: {query.progress.error or 'it takes too long'}")
+        time.sleep(0.01)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from warren import durable
 from warren.sinks.writer import TryAgainError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 _Found = TypeVar("_Found")
@@ -47,7 +48,7 @@ class Files:
         context = session.sparkContext
         self._jvm: Any = context._jvm
         # the directory, where it is on a disk of this machine
-        self._disk: Path | None = None
+        self.disk: Path | None = None
         self._fs = self._tried(lambda: self._opened(context))
 
     def exists(self, name: str) -> bool:
@@ -79,11 +80,12 @@ class Files:
 
     def put(self, name: str, content: bytes) -> None:
         """The file is there whole or not at all; one that is there already stays."""
-        unfinished = f"{UNFINISHED}/{name.replace('/', '_')}"
-        if self._disk is not None:
-            return self._put_on(self._disk, unfinished, name, content)
+        disk = self.disk
+        if disk is not None:
+            return self._tried(lambda: put_on_disk(disk, name, content))
         if self.exists(name):
             return None
+        unfinished = _unfinished(name)
 
         def written() -> None:
             stream = self._fs.create(self._path(unfinished), True)
@@ -97,19 +99,6 @@ class Files:
 
         self._tried(written)
         return self.move(unfinished, name)
-
-    def _put_on(self, disk: Path, unfinished: str, name: str, content: bytes) -> None:
-        """Without Java, to which all bytes would go as text."""
-
-        def written() -> None:
-            if (disk / name).exists():
-                return
-            for file in (unfinished, name):
-                (disk / file).parent.mkdir(parents=True, exist_ok=True)
-            (disk / unfinished).write_bytes(content)
-            durable.publish(disk / unfinished, disk / name)
-
-        self._tried(written)
 
     def move(self, source: str, target: str) -> None:
         def moved() -> bool:
@@ -145,7 +134,7 @@ class Files:
         found = self._path("").getFileSystem(context._jsc.hadoopConfiguration())
         if found.getScheme() != "file":
             return found
-        self._disk = Path(str(self._path("").toUri().getPath()))
+        self.disk = Path(str(self._path("").toUri().getPath()))
         # without files of checksums beside each file
         return found.getRawFileSystem()
 
@@ -156,3 +145,18 @@ class Files:
             raise TryAgainError(f"{self.base}: {error.java_exception.toString()}") from None
         except (Py4JError, OSError) as error:
             raise TryAgainError(f"{self.base}: {error}") from None
+
+
+def put_on_disk(base: Path, name: str, content: bytes | pa.Buffer) -> None:
+    """As `Files.put`, without Java, to which all bytes would go as text."""
+    if (base / name).exists():
+        return
+    unfinished = base / _unfinished(name)
+    for file in (unfinished, base / name):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    unfinished.write_bytes(content)
+    durable.publish(unfinished, base / name)
+
+
+def _unfinished(name: str) -> str:
+    return f"{UNFINISHED}/{name.replace('/', '_')}"

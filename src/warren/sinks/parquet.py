@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import quote
 
 import numpy as np
@@ -14,8 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from warren.sinks.compaction import Upkeep
-from warren.sinks.hadoop import Files, absolute
-from warren.sinks.writer import Batch, PlacedFile, PlainKind, Written
+from warren.sinks.hadoop import Files, absolute, put_on_disk
+from warren.sinks.writer import Batch, PlacedFile, PlainKind, TryAgainError, Written
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,13 +30,16 @@ _PARTITIONED: Final = "cluster"
 
 @dataclass(frozen=True)
 class ParquetKind(PlainKind):
-    """Parquet is made in Spark's Python processes; the driver puts the files down, wherever Spark can write."""
+    """Parquet is made in Spark's Python processes. The driver puts the files down, wherever Spark can write; the tasks
+    themselves do when they and the files are on this machine: then nothing travels."""
 
     path: str
     compression: str
     compact_after: int
     retention_days: int
     tags: tuple[tuple[str, str], ...] = ()
+    # the directory, where it is on a disk of this machine and tasks run here, too
+    disk: Path | None = None
     # in the driver only
     _upkeep: list[Upkeep] = field(default_factory=list, compare=False, repr=False)
 
@@ -53,15 +57,25 @@ class ParquetKind(PlainKind):
         # what holds on to Java stays here
         return self.__dict__ | {"_upkeep": []}
 
+    def prepared(self, session: SparkSession) -> Self:
+        if not str(session.sparkContext.master).startswith("local"):
+            return self
+        try:
+            return replace(self, disk=Files(session, self.path).disk)
+        except TryAgainError:
+            # who writes there will say so
+            return self
+
     def writer(self) -> ParquetWriter:
-        return ParquetWriter(self.compression, self.tags)
+        return ParquetWriter(self.compression, self.tags, self.disk)
 
     def finish(self, session: SparkSession, files: Sequence[PlacedFile]) -> None:
-        if not files:
-            return
-        files_of_history = Files(session, self.path)
+        to_put = {file.path: file.content for file in files if file.content is not None}
+        if to_put:
+            history = Files(session, self.path)
+            for path, content in to_put.items():
+                history.put(path, content)
         for file in files:
-            files_of_history.put(file.path, file.content)
             self._kept().wrote(file.path)
 
     def keep(self, session: SparkSession, now_ms: int) -> None:
@@ -79,31 +93,41 @@ class ParquetWriter:
 
     compression: str
     tags: tuple[tuple[str, str], ...]
+    disk: Path | None = None
 
     def write(self, batch: Batch) -> Written:
-        files = tuple(self._files(batch))
+        files = tuple(self._put(path, content) for path, content in self._files(batch))
         return Written(batch.tables.rows, files=files)
 
-    def _files(self, batch: Batch) -> Iterator[PlacedFile]:
+    def _put(self, path: str, content: pa.Buffer) -> PlacedFile:
+        if self.disk is None:
+            return PlacedFile(path, content.to_pybytes())
+        try:
+            put_on_disk(self.disk, path, content)
+        except OSError as error:
+            raise TryAgainError(f"{self.disk}: {error}") from None
+        return PlacedFile(path, None)
+
+    def _files(self, batch: Batch) -> Iterator[tuple[str, pa.Buffer]]:
         for name, table in batch.tables.named().items():
             clusters = pc.unique(table.column("cluster")).to_pylist() if table.num_rows else []
             for cluster in clusters:
                 mine = table if len(clusters) == 1 else _of_cluster(table, cluster)
                 # a cluster is seen as of one moment
                 time_ms = mine.column("time")[0].cast(pa.int64()).as_py()
-                yield PlacedFile(
+                yield (
                     f"{directory(name, cluster, time_ms)}/{file_name(time_ms, batch.number)}",
                     self._content(mine.drop_columns([_PARTITIONED])),
                 )
 
-    def _content(self, table: pa.Table) -> bytes:
+    def _content(self, table: pa.Table) -> pa.Buffer:
         tags = _repeated(self.tags, table.num_rows)
         out = pa.BufferOutputStream()
         # without Arrow's own words on types: names are plain text for every reader
         pq.write_table(
             table.append_column("tags", tags), out, compression=self.compression, store_schema=False
         )
-        return bytes(out.getvalue())
+        return out.getvalue()
 
 
 def _of_cluster(table: pa.Table, cluster: str) -> pa.Table:

@@ -65,6 +65,7 @@ class SinkQuery(SupervisedQuery):
         self._plan = plan
         self._plans = PlanFile(plan_path(settings.directory))
         self._start = 0
+        self._kind = settings.kind
         self.progress = SinkProgress(number=plan.done if plan else 0)
 
     def stop(self) -> None:
@@ -77,6 +78,7 @@ class SinkQuery(SupervisedQuery):
     def _started(self) -> StreamingQuery:
         self._start = next(_STARTS)
         session, name = self._session, self._settings.name
+        self._kind = self._settings.kind.prepared(session)
         checkpoint = self._settings.directory / "query"
         remove_torn_files(checkpoint)
         clock = (
@@ -141,7 +143,7 @@ class SinkQuery(SupervisedQuery):
         work = Work(
             settings.name,
             self._start,
-            settings.kind,
+            self._kind,
             settings.selection,
             tuple(paths.values()),
             self._outbox.path(before),
@@ -150,7 +152,7 @@ class SinkQuery(SupervisedQuery):
         files = [PlacedFile(row["path"], row["content"]) for row in outcomes if row["path"] is not None]
         error = next((row["error"] for row in outcomes if row["error"]), "")
         try:
-            settings.kind.finish(self._session, files)
+            self._kind.finish(self._session, files)
         except TryAgainError as failed:
             return gone, str(failed)
         heads = [row for row in outcomes if row["path"] is None and not row["error"]]
@@ -172,7 +174,7 @@ class SinkQuery(SupervisedQuery):
 
     def _keep(self) -> None:
         try:
-            self._settings.kind.keep(self._session, now_ms())
+            self._kind.keep(self._session, now_ms())
         except (PySparkException, Py4JError, OSError, WarrenError) as error:
             log.warning("sink's upkeep failed", sink=self._settings.name, error=root_cause(str(error)))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 from warren.errors import WarrenError
 from warren.sinks.tables import Tables
@@ -37,11 +37,12 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class PlacedFile:
-    """A file that the driver is to put down: only Java can reach every file system that Spark can."""
+    """A file of the sink. The driver is to put it down: only Java can reach every file system that Spark can."""
 
     # below the sink's path
     path: str
-    content: bytes
+    # None: the writer has put it down itself
+    content: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,9 @@ class Writer(Protocol):
 class Kind(Protocol):
     """One class of sink, made from its settings; pickled to Spark's Python processes, secrets included."""
 
+    def prepared(self, session: SparkSession) -> Kind:
+        """In the driver, at each start of the sink's query: the kind as it is with this Spark."""
+
     def writer(self) -> Writer:
         """Called once in each process; may connect. TryAgainError as in `write`."""
 
@@ -85,6 +89,9 @@ class Kind(Protocol):
 
 class PlainKind:
     """A kind that has nothing to do in the driver."""
+
+    def prepared(self, session: SparkSession) -> Self:
+        return self
 
     def tables(self) -> Sequence[str]:
         return ("groups", "topics", "partitions")

@@ -21,7 +21,7 @@ from warren.config.modules import ParquetSink
 from warren.sinks.compaction import NOTE, Note, Upkeep
 from warren.sinks.hadoop import Files
 from warren.sinks.parquet import ParquetKind
-from warren.sinks.writer import Batch
+from warren.sinks.writer import Batch, TryAgainError
 
 # noon of a day
 NOON_MS = int(dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC).timestamp() * 1000)
@@ -34,8 +34,9 @@ def kind(path: Path | str, **keys: Any) -> ParquetKind:
 
 def put(session: SparkSession, made: ParquetKind, number: int, at_ms: int, cluster: str = "east") -> None:
     """One sample, as the frame writes it."""
-    written = made.writer().write(Batch(number, at_ms, example_tables(cluster, at_ms)))
-    made.finish(session, written.files)
+    prepared = made.prepared(session)
+    written = prepared.writer().write(Batch(number, at_ms, example_tables(cluster, at_ms)))
+    prepared.finish(session, written.files)
 
 
 def parquet_files(path: Path) -> list[str]:
@@ -126,6 +127,22 @@ def test_any_file_system_of_spark_s_will_do(session: SparkSession) -> None:
     where = Path(session.conf.get("spark.warren.elsewhere") or "") / "history"
     assert row_counts(where) == {"groups": 4, "partitions": 6, "topics": 8}
     assert len(parquet_files(where)) == 3
+
+
+def test_files_of_this_machine_do_not_travel_through_spark(session: SparkSession, tmp_path: Path) -> None:
+    there = kind("viewfs://elsewhere/data/far").prepared(session)
+    here = kind(tmp_path).prepared(session)
+    batch = Batch(1, NOON_MS, example_tables("east", NOON_MS))
+    assert all(file.content for file in there.writer().write(batch).files)
+    assert all(file.content is None for file in here.writer().write(batch).files)
+    assert len(parquet_files(tmp_path)) == 3
+
+
+def test_a_directory_that_takes_no_file_is_tried_again(session: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "history").write_text("a file where the directory should be")
+    made = kind(tmp_path / "history").prepared(session)
+    with pytest.raises(TryAgainError, match="history"):
+        made.writer().write(Batch(1, NOON_MS, example_tables("east", NOON_MS)))
 
 
 def test_small_files_become_one_and_no_row_is_lost_or_doubled(session: SparkSession, tmp_path: Path) -> None:
