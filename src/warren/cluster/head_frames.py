@@ -74,8 +74,9 @@ def _taken(survey: Survey, look: Look) -> LookTaken:
         look.as_of_ms,
         "; ".join(errors),
         caught_up=look.caught_up and not survey.error,
-        blind=look.blind or bool(survey.error) or bool(look.clock_error),
+        blind=look.blind or look.unanswered or bool(survey.error) or bool(look.clock_error),
         left=look.left,
+        polled=look.polled,
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from warren.clock import LookClock, Moment, jump_message, monotonic_ms, now_ms
 from warren.cluster.missing_partitions import MissingPartitions, TopicPartition
 from warren.cluster.requests import Requests
+from warren.common.look import PolledMoment
 from warren.kafka.login import Property
 
 
@@ -45,6 +46,10 @@ class Look:
     caught_up: bool = False
     # the brokers of the offsets topic did not respond
     blind: bool = False
+    # there are polled consumers only, and none of them has an answer
+    unanswered: bool = False
+    # polled consumers, by their label
+    polled: dict[str, PolledMoment] = field(default_factory=dict)
     # topic partitions that the lists of topics lack, to be checked
     missing: tuple[TopicPartition, ...] = ()
     # errors of the consumer modules, and the records still to be read after this trigger

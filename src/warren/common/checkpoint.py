@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from warren.errors import WarrenError
 
-VERSION: Final = 3
+VERSION: Final = 4
 
 # Buckets, the keys of the state. Topic partitions and their windows are in the first ones, the owners of groups'
 # partitions in those after them. Enough to spread one million windows over the cores of a cluster, few enough to
@@ -103,6 +103,14 @@ POSITION: Final[Mapping[str, str]] = {
     "silent": "boolean",
     "uncommitted": "numbers",
 }
+# of a consumer that is polled
+POLLED_POSITION: Final[Mapping[str, str]] = {
+    "order": "number",
+    "at": "number",
+    "as_of": "number",
+    "error": "text",
+    "silent": "boolean",
+}
 
 
 def layout() -> dict[str, Any]:
@@ -119,7 +127,7 @@ def layout() -> dict[str, Any]:
         "metadata": METADATA,
         # in their order
         "owners": {"group": [*GROUP_OWNERS.items()], "member": [*MEMBER.items()]},
-        "offset": {"all": OFFSET, "look": LOOK, "position": POSITION},
+        "offset": {"all": OFFSET, "look": LOOK, "position": POSITION, "polled": POLLED_POSITION},
     }
 
 

@@ -25,6 +25,7 @@ HEADS: Final = "heads"
 TOMBSTONES: Final = "tombstones"
 REQUESTS: Final = "requests"
 GROUPS: Final = "groups"
+LISTED: Final = "listed"
 SKIPPED: Final = "skipped"
 LOOK: Final = "look"
 # kinds of output frames (skipped and look are passed through)

@@ -70,4 +70,22 @@ class MemberDeleted(msgspec.Struct, frozen=True, tag=True):
     member_id: str
 
 
-GroupRecord = ClassicGroup | ConsumerGroup | ConsumerMember | CurrentAssignment | GroupDeleted | MemberDeleted
+class PolledOwners(msgspec.Struct, frozen=True, tag=True):
+    """All owners of a group's partitions that a polled consumer has found; Kafka's own members stay."""
+
+    group: str
+    order: int
+    consumer: str
+    # owner: topic: partitions
+    owners: dict[str, dict[str, tuple[int, ...]]]
+
+
+GroupRecord = (
+    ClassicGroup
+    | ConsumerGroup
+    | ConsumerMember
+    | CurrentAssignment
+    | GroupDeleted
+    | MemberDeleted
+    | PolledOwners
+)

@@ -5,6 +5,14 @@ from __future__ import annotations
 import msgspec
 
 
+class PolledMoment(msgspec.Struct, frozen=True):
+    """Up to when the commits of a polled consumer are known: its groups are evaluated as of that moment."""
+
+    as_of_ms: int
+    # nothing can be found now, or nothing has been since the start: its groups stay as they were
+    blind: bool
+
+
 class LookTaken(msgspec.Struct, frozen=True):
     """One poll of the heads and tails of a cluster, which the code calls a look."""
 
@@ -18,3 +26,5 @@ class LookTaken(msgspec.Struct, frozen=True):
     blind: bool = False
     # records that are still to be read
     left: int = 0
+    # polled consumers, by their label
+    polled: dict[str, PolledMoment] = {}

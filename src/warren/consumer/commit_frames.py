@@ -21,7 +21,10 @@ def framed(
     decoded: Decoded, intervals: int, min_distance_ms: int, metadata: Mapping[str, str], records: int
 ) -> pa.RecordBatch:
     """A batch of rows for the stateful operator; `metadata` is that of the commits, `records` how many were read."""
-    found = [*_commits(decoded, intervals, min_distance_ms, metadata), *_groups(decoded.groups)]
+    found = [
+        *_commits(decoded, intervals, min_distance_ms, metadata),
+        *_groups(decoded.groups, metadata["consumer"]),
+    ]
     found.append((WINDOW_BUCKETS, frames.SKIPPED, _counts(decoded, records)))
     return frames.rows(found)
 
@@ -57,7 +60,7 @@ def _commits(
         yield int(bucket[begin]), frames.COMMITS, frames.pack(columns, metadata, compress=True)
 
 
-def _groups(records: list[GroupRecord]) -> Iterator[frames.Frame]:
+def _groups(records: list[GroupRecord], consumer: str) -> Iterator[frames.Frame]:
     """Group records go to the bucket of the group's owners; deletions of groups go to every bucket of windows."""
     # bucket: its records
     shares: defaultdict[int, list[GroupRecord]] = defaultdict(list)
@@ -72,6 +75,7 @@ def _groups(records: list[GroupRecord]) -> Iterator[frames.Frame]:
                 "group": pa.array([each.group for each in gone], pa.string()),
                 "order": np.array([each.order for each in gone], dtype=np.int64),
             },
+            {"consumer": consumer},
             compress=True,
         )
         for bucket in range(WINDOW_BUCKETS):

@@ -55,8 +55,8 @@ class Facts:
     complete: npt.NDArray[np.float32]
     # the lowest of the stored head samples, UNKNOWN where there is none
     lowest_sample: Ints
-    # in whole seconds, as in Burrow
-    now_ms: int
+    # in whole seconds, as in Burrow; one for all or one for each
+    now_ms: Ints | int
     allowed_lag: Ints | int
     minimum_complete: float
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,8 @@ from warren.evaluator import rules
 from warren.evaluator.facts import Digest, Facts
 from warren.evaluator.rules import Rule, RuleSpec
 from warren.storage.windows import Ints, Windows
+
+_Time = TypeVar("_Time", int, Ints, Ints | int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +113,13 @@ def digest(windows: Windows, allowed_lag: Ints | int) -> Digest:
     )
 
 
-def judge(digest: Digest, head: Ints, lowest_sample: Ints, now_ms: int, settings: RuleSettings) -> Verdict:
-    """The verdict on each window; `head` and `lowest_sample` are UNKNOWN where there is no sample yet."""
+def judge(
+    digest: Digest, head: Ints, lowest_sample: Ints, now_ms: Ints | int, settings: RuleSettings
+) -> Verdict:
+    """The verdict on each window; `head` and `lowest_sample` are UNKNOWN where there is no sample yet.
+
+    `now_ms` is one moment for all windows or one for each.
+    """
     lag = np.maximum(head - digest.last_offset, 0)
     facts = Facts(
         digest=digest,
@@ -131,6 +138,6 @@ def judge(digest: Digest, head: Ints, lowest_sample: Ints, now_ms: int, settings
     return Verdict(_STATUS_OF[rule], facts.current_lag, facts.complete, rule)
 
 
-def whole_seconds(now_ms: int) -> int:
+def whole_seconds(now_ms: _Time) -> _Time:
     """The time in ms, truncated to whole seconds as Burrow does."""
     return now_ms // 1000 * 1000

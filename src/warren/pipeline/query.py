@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from warren.common.row import ROW
+from warren.consumer.polling import label
 from warren.errors import WarrenError
 from warren.pipeline import source
 from warren.pipeline.location import check_location
@@ -106,7 +107,9 @@ class ClusterQuery(SupervisedQuery):
         # Spark would refuse offsets of another format with an unhelpful error
         source.planned_last(settings.checkpoint)
         check_location(settings.checkpoint)
-        watched = {each.name: each.groups for each in settings.source.offsets}
+        watched = {each.name: each.groups for each in settings.source.offsets} | {
+            label(each): each.groups for each in settings.source.polled
+        }
         operator = WindowOperator(settings.window, watched, _identifier(settings.cluster))
         windows = with_windows(self._stream(), operator)
         writer = (

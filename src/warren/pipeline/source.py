@@ -18,8 +18,10 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from warren.clock import now_ms
 from warren.cluster.source import HeadsSettings, Look, LookPlanner
 from warren.common import checkpoint
+from warren.common.look import PolledMoment
 from warren.common.row import ROW
 from warren.consumer.plan import Position
+from warren.consumer.polling import PolledPosition, PolledSettings, PollPlanner, PollTask
 from warren.consumer.source import OffsetsPlanner, OffsetsSettings, ReadTask
 from warren.kafka.brokers import Brokers
 
@@ -35,8 +37,9 @@ class SourceSettings:
     """What is read of one cluster; is sent to the workers, secrets included, and never printed."""
 
     heads: HeadsSettings
-    # of every consumer module
+    # of every consumer module: those that read an offsets topic, and those that are polled
     offsets: tuple[OffsetsSettings, ...]
+    polled: tuple[PolledSettings, ...] = ()
 
 
 class ClusterSource(DataSource):
@@ -61,6 +64,8 @@ class Task(InputPartition):
 
     look: Look | None
     read_tasks: tuple[ReadTask, ...]
+    # few and small: they go with the look
+    poll_tasks: tuple[PollTask, ...] = ()
 
 
 class ClusterReader(DataSourceStreamReader):
@@ -97,6 +102,12 @@ class ClusterReader(DataSourceStreamReader):
         settings = {each.name: each for each in self._settings.offsets}
         for read_task in task.read_tasks:
             yield from read(settings[read_task.consumer], read_task)
+        if task.poll_tasks:
+            from warren.consumer import polled_frames  # noqa: PLC0415
+
+            polled = {each.name: each for each in self._settings.polled}
+            for poll_task in task.poll_tasks:
+                yield polled_frames.read(polled[poll_task.consumer], poll_task)
 
     def commit(self, end: dict[str, Any]) -> None:
         self._planning().done(end)
@@ -121,6 +132,7 @@ class _Planner:
             if key not in brokers:
                 brokers[key] = Brokers(each.client)
             self._consumers[each.name] = OffsetsPlanner(each, brokers[key])
+        self._polled = {each.name: PollPlanner(each) for each in settings.polled}
         self._asking = ThreadPoolExecutor(max(len(self._consumers), 1), "planner")
 
     def first(self) -> dict[str, Any]:
@@ -134,7 +146,12 @@ class _Planner:
             name: self._asking.submit(planner.advanced, before.get(name))
             for name, planner in self._consumers.items()
         }
-        after = {name: each.result().to_offset() for name, each in asked.items()}
+        polled_before = _polled_positions(start)
+        after = {name: each.result().to_offset() for name, each in asked.items()} | {
+            # these return at once
+            name: planner.advanced(polled_before.get(name)).to_offset()
+            for name, planner in self._polled.items()
+        }
         return _offset(self._looks.advanced(start["look"]), after)
 
     def tasks(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> Iterator[Task]:
@@ -147,22 +164,40 @@ class _Planner:
             for name, position in present.items()
             for read_task in self._consumers[name].read_tasks(before.get(name), position, together=together)
         ]
+        poll_before, poll_after = _polled_positions(start), _polled_positions(end)
+        polled = {name: position for name, position in poll_after.items() if name in self._polled}
+        poll_tasks = tuple(
+            poll_task
+            for name, position in polled.items()
+            for poll_task in self._polled[name].poll_tasks(poll_before.get(name), position)
+        )
+        moments = {
+            self._polled[name].label: PolledMoment(
+                self._polled[name].as_of(poll_before.get(name), position), self._polled[name].blind(position)
+            )
+            for name, position in polled.items()
+        }
         look = self._looks.look(
             start["look"],
             end["look"],
-            as_of_ms=as_of(present.values()),
+            as_of_ms=as_of(present.values()) if self._consumers else _earliest(moments.values()),
             caught_up=all(
                 name in present and planner.caught_up(present[name])
                 for name, planner in self._consumers.items()
+            )
+            and all(
+                name in polled and planner.caught_up(polled[name]) for name, planner in self._polled.items()
             ),
             blind=any(position.silent for position in present.values()),
-            error=_errors(present),
+            unanswered=not self._consumers and all(each.blind for each in moments.values()),
+            polled=moments,
+            error=_errors({**present, **polled}),
             left=sum(position.left for position in present.values()),
         )
         if together:
-            yield Task(look, tuple(read_tasks))
+            yield Task(look, tuple(read_tasks), poll_tasks)
             return
-        yield Task(look, ())
+        yield Task(look, (), poll_tasks)
         for read_task in read_tasks:
             yield Task(None, (read_task,))
 
@@ -177,6 +212,11 @@ def as_of(positions: Iterable[Position]) -> int:
     """
     moments = [position.as_of_ms for position in positions if position.asked_ms]
     return min(moments, default=0)
+
+
+def _earliest(moments: Iterable[PolledMoment]) -> int:
+    """The earliest moment of polled consumers that have been polled; 0: there is none yet."""
+    return min((each.as_of_ms for each in moments if each.as_of_ms), default=0)
 
 
 def to_read(directory: Path) -> int:
@@ -202,7 +242,7 @@ def planned_last(directory: Path) -> dict[str, Any] | None:
     return cast("dict[str, Any]", offset)
 
 
-def _errors(positions: Mapping[str, Position]) -> str:
+def _errors(positions: Mapping[str, Position | PolledPosition]) -> str:
     """The errors, consumer by consumer."""
     return "; ".join(
         f"consumer {name}: {position.error}" for name, position in positions.items() if position.error
@@ -220,4 +260,12 @@ def _offset(look: dict[str, Any], consumers: dict[str, Any]) -> dict[str, Any]:
 
 
 def _positions(offset: Mapping[str, Any]) -> dict[str, Position]:
-    return {name: Position.from_offset(each) for name, each in offset["consumers"].items()}
+    return {name: Position.from_offset(each) for name, each in offset["consumers"].items() if "next" in each}
+
+
+def _polled_positions(offset: Mapping[str, Any]) -> dict[str, PolledPosition]:
+    return {
+        name: PolledPosition.from_offset(each)
+        for name, each in offset["consumers"].items()
+        if "order" in each
+    }

@@ -17,6 +17,7 @@ from warren.common.sentinels import EMPTY, UNKNOWN
 from warren.evaluator.facts import Digest
 from warren.evaluator.groups import roll_up
 from warren.evaluator.verdict import RuleSettings, digest, judge
+from warren.snapshot.moments import PolledHeads
 from warren.snapshot.structure import Structure, TopicPartitions, arranged
 from warren.snapshot.view import ClusterView, WindowArrays
 from warren.storage.windows import Windows
@@ -51,6 +52,8 @@ class _Rows:
 
     group: Indices
     tp: Indices
+    # that read the last commit
+    consumer: NDArray[np.int16]
     hidden: NDArray[np.bool_]
     windows: WindowArrays
     digest: Digest
@@ -81,6 +84,10 @@ class ReadModel:
         self._digest: Digest | None = None
         # per row of the structure
         self._edges = np.empty((0, 8), dtype=np.int64)
+        self._consumer = np.empty(0, dtype=np.int16)
+        # consumer: its number
+        self._consumers: dict[str, int] = {}
+        self._polled_heads = PolledHeads()
         self._pairs: tuple[Ints, Ints] | None = None
         self.counts = Counts()
         self.look = LookTaken(0, "")
@@ -104,6 +111,7 @@ class ReadModel:
                     }
                 case frames.SKIPPED:
                     self._count(msgspec.json.decode(payload, type=Counts))
+        self._polled_heads.see(self.look.polled, self._head, self._lowest)
 
     @property
     def missing(self) -> list[tuple[str, int]]:
@@ -124,13 +132,15 @@ class ReadModel:
     def view(self, number: int, now_ms: int) -> ClusterView:
         """Evaluate everything as of the last poll; `now_ms` is the current time."""
         structure, facts = self._arranged()
-        tp = structure.tp
-        verdict = judge(
-            facts,
-            self._head[tp],
-            self._lowest[tp],
-            self.look.as_of_ms,
-            self._rules,
+        tp, look = structure.tp, self.look
+        consumers = tuple(self._consumers)
+        moments = self._polled_heads.moments(
+            look, self._consumer, consumers, tp, head=self._head, lowest=self._lowest
+        )
+        verdict = (
+            judge(facts, self._head[tp], self._lowest[tp], look.as_of_ms, self._rules)
+            if moments is None
+            else judge(facts, moments.head, moments.lowest, moments.now_ms, self._rules)
         )
         partition_count = self._partition_counts(structure)
         return ClusterView(
@@ -154,13 +164,17 @@ class ReadModel:
             tuple(rows.windows for rows in self._rows),
             self._owners,
             self._topic_names,
+            self._consumer,
+            consumers,
+            moments,
         )
 
     def _apply_look(self, look: LookTaken) -> None:
         if look.blind and self.look.as_of_ms:
             # groups are not evaluated for a time without data
-            look = msgspec.structs.replace(look, as_of_ms=self.look.as_of_ms)
+            look = msgspec.structs.replace(look, as_of_ms=self.look.as_of_ms, polled=self.look.polled)
         self.look = look
+        self._polled_heads.see(look.polled, self._head, self._lowest)
 
     def _apply_samples(self, bucket: int, payload: bytes) -> None:
         """All topic partitions of a bucket; missing ones are removed."""
@@ -200,6 +214,8 @@ class ReadModel:
         held.windows = WindowArrays(
             *(_replaced(getattr(held.windows, name), size, row, entries[name]) for name in _ENTRIES)
         )
+        consumer = self._consumer_numbers(batch.column("consumer"))
+        held.consumer = _replaced(held.consumer, size, row, consumer)
         order = np.where(entries["timestamp"] == EMPTY, EMPTY, 0)
         facts = digest(Windows(**entries, order=order), self._rules.allowed_lag)
         held.digest = Digest(
@@ -215,6 +231,16 @@ class ReadModel:
             for mine, new in zip(self._digest.arrays(), facts.arrays(), strict=True):
                 mine[where[shown]] = new[shown]
             self._edges[where[shown]] = WindowArrays(**entries).edges(facts.entries)[shown]
+            if (self._consumer[where[shown]] != consumer[shown]).any():
+                # a new object: views refer to the old one
+                self._consumer = self._consumer.copy()
+                self._consumer[where[shown]] = consumer[shown]
+
+    def _consumer_numbers(self, names: Any) -> NDArray[np.int16]:
+        numbers = [
+            self._consumers.setdefault(name, len(self._consumers)) for name in names.dictionary.to_pylist()
+        ]
+        return np.asarray(np.array(numbers, dtype=np.int16)[np.asarray(names.indices)])
 
     def _with_names(self, held: _Rows, batch: Any) -> _Rows:
         group = batch.column("group")
@@ -275,6 +301,7 @@ class ReadModel:
             self._digest = everything.take(order)
             edges = [rows.windows.edges(rows.digest.entries) for rows in self._rows]
             self._edges = np.concatenate(edges)[order]
+            self._consumer = np.concatenate([rows.consumer for rows in self._rows])[order]
             self._pairs = None
         return self._structure, self._digest
 
@@ -301,6 +328,7 @@ class ReadModel:
         keys = zip(self._topic, self._partition.tolist(), strict=True)
         self._index = {key: tp for tp, key in enumerate(keys)}
         self._bucket_tps = [number[tps] for tps in self._bucket_tps]
+        self._polled_heads.take(kept)
         for rows in self._rows:
             rows.tp = number[rows.tp].astype(np.int32)
         topics = set(self._topic)
@@ -332,7 +360,9 @@ class ReadModel:
         none = np.empty(0, dtype=np.int32)
         windows = Windows.empty(0, self._rules.intervals)
         arrays = WindowArrays(*(getattr(windows, name) for name in _ENTRIES))
-        return _Rows(none, none, np.empty(0, dtype=np.bool_), arrays, digest(windows, 0))
+        return _Rows(
+            none, none, none.astype(np.int16), np.empty(0, dtype=np.bool_), arrays, digest(windows, 0)
+        )
 
 
 # samples before windows, since windows refer to topic partitions

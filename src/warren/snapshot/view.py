@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from warren.common.owner import Owner
     from warren.evaluator.groups import Groups
     from warren.evaluator.verdict import RuleSettings, Verdict
+    from warren.snapshot.moments import Moments
     from warren.snapshot.structure import Structure, TopicPartitions
 
     Ints = NDArray[np.int64]
@@ -111,6 +112,11 @@ class ClusterView:
     owners: Mapping[str, Sequence[Owner]]
     # topic id: topic
     topic_names: Mapping[str, str]
+    # per row of the structure: the consumer that read its last commit, an index in the labels of consumers
+    consumer: NDArray[np.int16]
+    consumers: tuple[str, ...]
+    # where consumers are polled: the moment of each row; None: one for all
+    moments: Moments | None
 
     @property
     def last_offset(self) -> Ints:
@@ -141,7 +147,15 @@ class ClusterView:
 
     def unseen(self) -> frozenset[str]:
         rows = ~self.seen[self.structure.tp]
+        if self.moments is not None:
+            rows |= self.moments.blind
         return frozenset(self.structure.groups[at] for at in np.unique(self.structure.group[rows]).tolist())
+
+    def groups_of(self, consumers: Collection[str]) -> list[str]:
+        """Groups of which these consumers read all commits."""
+        others = [number for number, name in enumerate(self.consumers) if name not in consumers]
+        excluded = set(np.unique(self.structure.group[np.isin(self.consumer, others)]).tolist())
+        return [name for number, name in enumerate(self.structure.groups) if number not in excluded]
 
     def group_table(self) -> GroupTable:
         begin = self.structure.begin[:-1]
@@ -322,7 +336,7 @@ class ClusterView:
         offsets, timestamps, lags, floors = (
             each[at, filled].tolist() for each in (window.offset, window.timestamp, window.lag, window.floor)
         )
-        rule = Rule(self.verdict.rule[row])
+        rule, moments = Rule(self.verdict.rule[row]), self.moments
         because = rules.book.spec(rule).because(
             Numbers(
                 offsets=offsets,
@@ -334,9 +348,9 @@ class ClusterView:
                 minimum_complete=rules.minimum_complete,
                 current_lag=one.current_lag,
                 allowed_lag=int(rules.allowed_lag),
-                head=int(self.head[tp]),
-                lowest_sample=int(self.lowest[tp]),
-                now_ms=whole_seconds(self.as_of_ms),
+                head=int(self.head[tp] if moments is None else moments.head[row]),
+                lowest_sample=int(self.lowest[tp] if moments is None else moments.lowest[row]),
+                now_ms=whole_seconds(self.as_of_ms if moments is None else int(moments.now_ms[row])),
             )
         )
         return msgspec.structs.replace(one, rule=rule.name.lower(), because=because)

@@ -108,6 +108,8 @@ class CommitsSeen:
     # by our clock all of them were written between these two
     after_ms: int
     before_ms: int
+    # "": from an offsets topic. "timed", "untimed": polled, with a time of their own or not
+    polled: str = ""
 
     @classmethod
     def read(cls, payload: bytes) -> Self:
@@ -128,14 +130,19 @@ class CommitsSeen:
             metadata["consumer"],
             int(metadata["after_ms"]),
             int(metadata["before_ms"]),
+            metadata.get("polled", ""),
         )
 
     def __len__(self) -> int:
         return len(self.order)
 
     def newer_than(self, tombstones: GroupTombstones) -> CommitsSeen:
-        """The commits that are newer than the last deletion of their group."""
-        return self.take(self.order > tombstones.order_of(self.group))
+        """The commits that are newer than the last deletion of their group, as far as the same consumer read it."""
+        return (
+            self
+            if tombstones.consumer != self.consumer
+            else self.take(self.order > tombstones.order_of(self.group))
+        )
 
     def take(self, kept: Mask) -> CommitsSeen:
         return replace(
@@ -153,11 +160,13 @@ class GroupTombstones:
     group: Any  # pa.StringArray
     # order of the deletion
     order: Ints
+    # the consumer module that read them: orders of different ones cannot be compared
+    consumer: str
 
     @classmethod
     def read(cls, payload: bytes) -> Self:
         batch = frames.unpack(payload)
-        return cls(batch.column("group"), frames.ints(batch, "order"))
+        return cls(batch.column("group"), frames.ints(batch, "order"), frames.metadata(batch)["consumer"])
 
     def order_of(self, groups: Any) -> Ints:
         """The last deletion of each of these groups, UNKNOWN for those that were not deleted."""
@@ -166,6 +175,26 @@ class GroupTombstones:
         np.maximum.at(last, np.asarray(encoded.indices), self.order)
         # other groups get the last index, which is UNKNOWN
         return last[_index_in(groups, encoded.dictionary)]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Everything that a polled consumer has in this bucket."""
+
+    group: Any  # pa.StringArray
+    topic: Any  # pa.StringArray
+    partition: Indices
+    consumer: str
+
+    @classmethod
+    def read(cls, payload: bytes) -> Self:
+        batch = frames.unpack(payload)
+        return cls(
+            batch.column("group"),
+            batch.column("topic"),
+            frames.ints(batch, "partition").astype(np.int32),
+            frames.metadata(batch)["consumer"],
+        )
 
 
 _COMMIT_ARRAYS: Final = (
@@ -320,8 +349,18 @@ class Bucket:
     def apply_tombstones(self, tombstones: GroupTombstones) -> None:
         """Drop commits that are older than the deletion of their group."""
         order = tombstones.order_of(self.groups)[self.group_of]
-        rows = np.flatnonzero(order != UNKNOWN)
+        own = self.consumer_of == _index_in(pa.array([tombstones.consumer]), self.consumers)[0]
+        rows = np.flatnonzero((order != UNKNOWN) & own)
         self._touch(windows.delete_before(self.windows, rows, order[rows]))
+
+    def keep_listed(self, listed: Listed) -> None:
+        """Drop windows of a polled consumer for which it has no commit any more."""
+        consumer = _index_in(pa.array([listed.consumer]), self.consumers)[0]
+        group, tp = _index_in(listed.group, self.groups), self._tp_index(listed.topic, listed.partition)
+        there = np.isin(
+            _pair(self.group_of, self.tp_of), _pair(group, tp)[(group != UNKNOWN) & (tp != UNKNOWN)]
+        )
+        self._keep((self.consumer_of != consumer) | there)
 
     def apply_commits(self, seen: CommitsSeen, expiry_ms: int, every_topic_known: bool) -> None:
         """Place commits into windows; expired ones, and those of topic partitions that do not exist, are dropped."""
@@ -338,6 +377,9 @@ class Bucket:
             return
         consumer = self._consumer_index(seen.consumer)
         row = self._rows(seen.group, tp, ~seen.deleted)
+        admitted = self._admitted(seen, row, consumer)
+        if not admitted.all():
+            seen, tp, row = seen.take(admitted), tp[admitted], row[admitted]
         deleted_rows = seen.deleted & (row != UNKNOWN)
         live = ~seen.deleted
         floor, lag = self._lags(tp[live].astype(np.int64), seen.take(live))
@@ -358,6 +400,31 @@ class Bucket:
         changed = windows.place_into(self.windows, commits, self.settings.min_distance_ms)
         self.consumer_of[changed] = consumer
         self._touch(changed)
+
+    def _admitted(self, seen: CommitsSeen, row: Ints, consumer: int) -> Mask:
+        """Which commits are placed into their windows.
+
+        A group may commit in two places, of which each is read by a consumer of its own: commits that are later than
+        the newest of the window are placed. Their orders cannot be compared with those of the entries, which therefore
+        get orders below all others. A polled commit that the window already has came again with a complete poll.
+        """
+        if not self.windows.rows:
+            return np.ones(len(row), dtype=np.bool_)
+        filled = (row != UNKNOWN) & (self.windows.order[row, -1] != EMPTY)
+        other = filled & (self.consumer_of[row] != consumer)
+        last = self.windows.timestamp[row, -1]
+        admitted = ~other | (~seen.deleted & (seen.committed_at > last))
+        if seen.polled:
+            again = filled & ~other & ~seen.deleted & (seen.offset == self.windows.offset[row, -1])
+            admitted &= ~again | ((seen.committed_at > last) & (seen.polled == "timed"))
+        taken_over = np.unique(row[other & admitted])
+        if len(taken_over):
+            intervals = self.windows.intervals
+            order = self.windows.order[taken_over]
+            # none of them is EMPTY
+            lowest = np.arange(EMPTY - intervals, EMPTY)
+            self.windows.order[taken_over] = np.where(order == EMPTY, EMPTY, lowest)
+        return np.asarray(admitted)
 
     def _lags(self, tp: Ints, seen: CommitsSeen) -> tuple[Ints, Ints]:
         """Floor and lag of each commit; the lag is UNKNOWN where a clock is wrong."""
@@ -469,8 +536,8 @@ class Bucket:
 
     def _rows(self, group: Any, tp: Indices, opens: Mask) -> Ints:
         """The window of each commit; UNKNOWN where there is none and `opens` is False."""
-        wanted = self._group_index(group).astype(np.int64) << 32 | tp
-        held = self.group_of.astype(np.int64) << 32 | self.tp_of
+        wanted = _pair(self._group_index(group), tp)
+        held = _pair(self.group_of, self.tp_of)
         row = _find(held, wanted)
         new = np.unique(wanted[(row == UNKNOWN) & opens])
         if len(new):
@@ -520,6 +587,11 @@ class Bucket:
 
 def _names_and_numbers(tps: Sequence[tuple[str, int]]) -> tuple[Sequence[str], Sequence[int]]:
     return [name for name, _ in tps], [number for _, number in tps]
+
+
+def _pair(group: Indices, tp: Indices) -> Ints:
+    """Both as one number."""
+    return group.astype(np.int64) << 32 | tp
 
 
 def _tp_key(topic: Any, partition: Indices) -> Any:

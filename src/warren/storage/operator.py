@@ -19,7 +19,7 @@ from warren.common.request import Request
 from warren.memory import release_memory
 from warren.storage import bucket as core
 from warren.storage import heads
-from warren.storage.bucket import Bucket, CommitsSeen, GroupTombstones, HeadsSeen, WindowSettings
+from warren.storage.bucket import Bucket, CommitsSeen, GroupTombstones, HeadsSeen, Listed, WindowSettings
 from warren.storage.journal import Journal
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class WindowOperator(StatefulProcessor):
         seen |= ownership.forget(each.group for each in _requests(incoming) if each.topic is None)
         if full:
             seen |= ownership.forget(_unwatched(ownership.groups, self._watched))
+            seen |= ownership.forget_polled(self._watched.keys())
         if seen:
             self._journal.store_owners(ownership)
         if seen or full:
@@ -107,6 +108,8 @@ def apply_frames(bucket: Bucket, incoming: Frames) -> None:
     for tombstone in tombstones:
         bucket.apply_tombstones(tombstone)
         arrivals = [arrival.newer_than(tombstone) for arrival in arrivals]
+    for payload in incoming[frames.LISTED]:
+        bucket.keep_listed(Listed.read(payload))
     complete = any(each.complete for each in seen)
     for arrival in arrivals:
         bucket.apply_commits(arrival, expiry_ms, complete)

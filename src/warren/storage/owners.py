@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import msgspec
@@ -15,12 +15,15 @@ from warren.common.group_records import (
     GroupDeleted,
     GroupRecord,
     MemberDeleted,
+    PolledOwners,
 )
 from warren.common.owner import Owner
 
 # orders of deleted groups and members are kept, since older records may still come: this many at most, for a day
 _REMEMBERED: Final = 10_000
 _REMEMBERED_MS: Final = 86_400_000
+# ends the consumer's label in the id of a member that a poll has found; Kafka's ids have none
+_NUL: Final = "\0"
 
 
 class Member(msgspec.Struct, array_like=True):
@@ -37,7 +40,8 @@ class GroupOwners(msgspec.Struct, array_like=True):
 
     # member id: member
     members: dict[str, Member] = {}
-    # "group", "member ID", "holds ID", or "over" (records of members up to this order are obsolete): order
+    # "group", "member ID", "holds ID", "polled LABEL", or "over" (records of members up to this order are obsolete):
+    # order
     newest: dict[str, int] = {}
     # when the last record came
     seen_ms: int = 0
@@ -91,6 +95,18 @@ class GroupOwnership:
         """Drop these groups; returns those that were there."""
         return {group for group in groups if self.groups.pop(group, None) is not None}
 
+    def forget_polled(self, consumers: Collection[str]) -> set[str]:
+        """Drop owners that polled consumers other than these have found; returns the groups."""
+        seen = set()
+        for name, group in self.groups.items():
+            gone = [
+                each for each in group.members if _NUL in each and each.partition(_NUL)[0] not in consumers
+            ]
+            for each in gone:
+                del group.members[each]
+                seen.add(name)
+        return seen
+
     def save(self) -> bytes:
         """The owners as bytes."""
         return msgspec.msgpack.encode(self.groups)
@@ -111,6 +127,8 @@ def _subject(record: GroupRecord) -> str:
             return f"member {record.member_id}"
         case CurrentAssignment():
             return f"holds {record.member_id}"
+        case PolledOwners():
+            return f"polled {record.consumer}"
         case _:
             return "group"
 
@@ -121,7 +139,11 @@ def _is_news(group: GroupOwners, record: GroupRecord) -> bool:
     if record.order <= group.newest.get(subject, -1):
         return False
     # records of members from before the group was deleted or rebalanced are obsolete
-    if subject != "group" and record.order <= group.newest.get("over", -1):
+    if (
+        not isinstance(record, PolledOwners)
+        and subject != "group"
+        and record.order <= group.newest.get("over", -1)
+    ):
         return False
     group.newest[subject] = record.order
     return True
@@ -130,7 +152,7 @@ def _is_news(group: GroupOwners, record: GroupRecord) -> bool:
 def _take(group: GroupOwners, record: GroupRecord) -> None:
     match record:
         case ClassicGroup():
-            group.members = {
+            group.members = _polled(group) | {
                 each.member_id: Member(each.client_id, each.client_host, each.assignment)
                 for each in record.members
             }
@@ -144,7 +166,21 @@ def _take(group: GroupOwners, record: GroupRecord) -> None:
         case MemberDeleted():
             group.members.pop(record.member_id, None)
         case GroupDeleted():
-            group.members = {}
-            group.newest = {"group": record.order, "over": record.order}
+            group.members = _polled(group)
+            polled = {
+                subject: order for subject, order in group.newest.items() if subject.startswith("polled ")
+            }
+            group.newest = polled | {"group": record.order, "over": record.order}
+        case PolledOwners():
+            own = f"{record.consumer}{_NUL}"
+            others = {key: each for key, each in group.members.items() if not key.startswith(own)}
+            group.members = others | {
+                f"{own}{owner}": Member("", owner, held) for owner, held in record.owners.items()
+            }
         case ConsumerGroup():
             pass
+
+
+def _polled(group: GroupOwners) -> dict[str, Member]:
+    """The members that polls have found: Kafka's records do not describe them."""
+    return {key: each for key, each in group.members.items() if _NUL in key}

@@ -14,6 +14,7 @@ from tests.unit.pipeline_double import NOW, WINDOW, Pipeline, look, records
 from warren.cluster.source import HeadsSettings, LookPlanner
 from warren.common import checkpoint, frames
 from warren.consumer.plan import Position
+from warren.consumer.polling import PolledPosition
 from warren.kafka import messages
 from warren.kafka.codec import encode
 from warren.storage.heads import LOOKS
@@ -24,7 +25,7 @@ States = Mapping[str, Mapping[int, Any]]
 
 # Version: fingerprint of its layout. When this fails, raise `checkpoint.VERSION`, add a line here, and keep a
 # checkpoint of the new format with the tests: .venv/bin/python -m tests.integration.pipeline.stored
-FINGERPRINTS = {3: "96ece0b254b4"}
+FINGERPRINTS = {3: "96ece0b254b4", 4: "a209a6aefb70"}
 
 
 def test_no_layout_changes_without_its_version() -> None:
@@ -51,6 +52,7 @@ def test_no_layout_changes_without_its_version() -> None:
         ("OFFSET", ("look",)),
         ("LOOK", ("at",)),
         ("POSITION", {"next": "number"}),
+        ("POLLED_POSITION", {"next": "number"}),
     ],
 )
 def test_whatever_is_changed_changes_the_fingerprint(
@@ -107,6 +109,10 @@ class TestWhatIsWritten:
         assert offset.keys() == checkpoint.POSITION.keys()
         for name, value in offset.items():
             assert _is[checkpoint.POSITION[name]](value), name
+        polled = PolledPosition(1, 2, 3, "wrong", silent=True).to_offset()
+        assert polled.keys() == checkpoint.POLLED_POSITION.keys()
+        for name, value in polled.items():
+            assert _is[checkpoint.POLLED_POSITION[name]](value), name
 
 
 # kind of a member of an offset: whether a value is of it

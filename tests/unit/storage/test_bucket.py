@@ -17,6 +17,7 @@ from warren.storage.bucket import Bucket, CommitsSeen, GroupTombstones, HeadsSee
 
 SETTINGS = WindowSettings(intervals=4, min_distance_ms=0, expire_ms=100_000, refresh_ms=1_000)
 NOW = 1_000_000
+CONSUMER = "burrow"
 
 
 def heads(
@@ -66,7 +67,7 @@ def commits(*given: Commit, after_ms: int = 0, before_ms: int = NOW) -> CommitsS
         column("timestamp"),
         column("order"),
         column("deleted", np.bool_),
-        "burrow",
+        CONSUMER,
         after_ms,
         before_ms,
     )
@@ -267,14 +268,16 @@ def test_a_deleted_group_loses_the_commits_before_that(bucket: Bucket) -> None:
     bucket.apply_commits(
         commits(Commit("a", "orders", 0, 95, 20), Commit("b", "orders", 0, 1, 21)), NOW, True
     )
-    bucket.apply_tombstones(GroupTombstones(pa.array(["a", "unknown", "a"]), np.array([10, 11, 3])))
+    bucket.apply_tombstones(GroupTombstones(pa.array(["a", "unknown", "a"]), np.array([10, 11, 3]), CONSUMER))
     bucket.expire(NOW)
     assert shown(bucket) == {("a", "orders", 0): [(95, 5)], ("b", "orders", 0): [(1, 99)]}
 
 
 def test_a_commit_outlives_the_deletions_before_it() -> None:
     seen = commits(Commit("a", "t", 0, 1, 5), Commit("a", "t", 0, 2, 20), Commit("b", "t", 0, 3, 1))
-    assert seen.newer_than(GroupTombstones(pa.array(["a", "c"]), np.array([10, 99]))).offset.tolist() == [
+    assert seen.newer_than(
+        GroupTombstones(pa.array(["a", "c"]), np.array([10, 99]), CONSUMER)
+    ).offset.tolist() == [
         2,
         3,
     ]
