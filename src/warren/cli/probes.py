@@ -26,10 +26,10 @@ from warren.config.sections import KafkaConsumer
 from warren.errors import WarrenError
 from warren.kafka.client import client_properties
 from warren.kafka.login import with_login
-from warren.notifier.leadership import login_options
 from warren.sinks.elasticsearch import ElasticsearchKind
 from warren.sinks.influxdb import InfluxdbKind
 from warren.sinks.prometheus import PrometheusKind
+from warren.zookeeper import login_options
 
 # the clients' own log lines would mix with our output
 _SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)
@@ -57,7 +57,8 @@ def probes(settings: Settings) -> Iterator[Probe]:
             yield Probe(f"consumer.{name}", "Kafka", where, attempt)
         else:
             path = consumer.zookeeper_path + ("/consumers" if consumer.class_name == "kafka_zk" else "")
-            yield Probe(f"consumer.{name}", "ZooKeeper", where, partial(_zookeeper, where, path))
+            attempt = partial(_zookeeper, where, path, **login_options(consumer))
+            yield Probe(f"consumer.{name}", "ZooKeeper", where, attempt)
     if settings.zookeeper is not None:
         where = ",".join(settings.zookeeper.servers)
         yield Probe(

@@ -96,8 +96,8 @@ def split_list(value: object) -> object:
     return value
 
 
-def _servers(example_port: int) -> Callable[[object], object]:
-    def check(value: object) -> object:
+def _servers(example_port: int) -> Callable[[object], tuple[str, ...]]:
+    def check(value: object) -> tuple[str, ...]:
         servers = split_list(value)
         example = f'["kafka01.example.com:{example_port}"]'
         if not isinstance(servers, list | tuple) or not all(isinstance(server, str) for server in servers):
@@ -113,6 +113,24 @@ def _servers(example_port: int) -> Callable[[object], object]:
         return tuple(servers)
 
     return check
+
+
+def _zookeeper_servers(value: object) -> object:
+    """As ZooKeeper's clients take them: a path after the last server, or after each, is the root of all paths."""
+    check, servers = _servers(2181), split_list(value)
+    if not isinstance(servers, list | tuple) or not all(
+        isinstance(server, str) and "://" not in server for server in servers
+    ):
+        return check(servers)
+    roots = sorted({f"/{root}" for _, slash, root in (server.partition("/") for server in servers) if slash})
+    if len(roots) > 1:
+        raise wrong(
+            f"the servers have different paths, {' and '.join(roots)}",
+            "write the same path after each server, or one after the last server only",
+        )
+    bare = check([server.partition("/")[0] for server in servers])
+    root = _znode_path(roots[0]) if roots else "/"
+    return bare if root == "/" else (*bare[:-1], f"{bare[-1]}{root}")
 
 
 def shown(value: object) -> str:
@@ -215,7 +233,7 @@ Seconds = Annotated[float, _no_bool("float_type"), Field(gt=0)]
 Share = Annotated[float, _no_bool("float_type"), Field(ge=0, le=1)]
 Port = Annotated[int, _no_bool("int_type"), Field(ge=1, le=65535)]
 KafkaServers = Annotated[tuple[str, ...], BeforeValidator(_servers(9092))]
-ZooKeeperServers = Annotated[tuple[str, ...], BeforeValidator(_servers(2181))]
+ZooKeeperServers = Annotated[tuple[str, ...], BeforeValidator(_zookeeper_servers)]
 Address = Annotated[str, BeforeValidator(_address)]
 ZnodePath = Annotated[str, BeforeValidator(_znode_path)]
 Url = Annotated[str, BeforeValidator(_url)]

@@ -71,21 +71,16 @@ class Logging(Section):
     use_compression: bool = Field(default=False, description="compress rotated files with gzip")
 
 
-class ZooKeeper(Section):
-    """[zookeeper]: the lock that lets one of several instances notify; without this section there is one instance."""
+class ZooKeeperLogin(Section):
+    """A login at a ZooKeeper ensemble."""
 
-    servers: ZooKeeperServers = Field(
-        description="ZooKeeper servers, host:port", examples=[["zk01.example.com:2181"]]
-    )
-    timeout: Positive = Field(default=6, description="session time-out in seconds")
-    root_path: ZnodePath = Field(default="/burrow", description="path under which Warren creates its lock")
     auth_type: Annotated[Literal["digest", "sasl"], Lower] = Field(
         default="digest",
         description="Warren only: how to log in, when there is a username; sasl: with DIGEST-MD5",
     )
     username: str = Field(
         default="",
-        description="Warren only: user; only this user may access the nodes that Warren creates. Empty: no login",
+        description="Warren only: user; only this user may access nodes that Warren creates. Empty: no login",
     )
     password: Secret = Field(default=NoSecret, description="Warren only: password of that user")
 
@@ -95,6 +90,16 @@ class ZooKeeper(Section):
             missing = "password" if self.username else "username"
             raise wrong(f"{missing} is missing", f"add {missing}, or leave both out")
         return self
+
+
+class ZooKeeper(ZooKeeperLogin):
+    """[zookeeper]: the lock that lets one of several instances notify; without this section there is one instance."""
+
+    servers: ZooKeeperServers = Field(
+        description="ZooKeeper servers, host:port", examples=[["zk01.example.com:2181"]]
+    )
+    timeout: Positive = Field(default=6, description="session time-out in seconds")
+    root_path: ZnodePath = Field(default="/burrow", description="path under which Warren creates its lock")
 
 
 class ClientProfile(Section):
@@ -352,13 +357,16 @@ class KafkaConsumer(Consumer):
     )
 
 
-class ZooKeeperConsumer(Consumer):
+class ZooKeeperConsumer(Consumer, ZooKeeperLogin):
     """Common to both classes that read commits from ZooKeeper."""
 
     servers: ZooKeeperServers = Field(
         description="ZooKeeper servers, host:port", examples=[["zk01.example.com:2181"]]
     )
     zookeeper_timeout: Positive = Field(default=30, description="session time-out in seconds")
+    max_requests_per_second: Positive = Field(
+        default=1000, description="Warren only: requests that ZooKeeper gets from this consumer at most"
+    )
 
 
 class KafkaZkConsumer(ZooKeeperConsumer):

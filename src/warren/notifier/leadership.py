@@ -25,11 +25,11 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState, KeeperState
 from kazoo.recipe.lock import Lock
 from kazoo.retry import KazooRetry
-from kazoo.security import CREATOR_ALL_ACL
 
 from warren.config.sections import ZooKeeper
 from warren.errors import WarrenError
 from warren.notifier.record import Leadership
+from warren.zookeeper import login_options
 
 log = structlog.get_logger("warren.notifier")
 
@@ -59,19 +59,6 @@ class SessionLog(logging.Logger):
         found = _GRANTED.search(str(msg) % args) if "negotiated" in str(msg) else None
         if found is not None:
             self.granted_s = int(found[1]) / 1000
-
-
-def login_options(settings: ZooKeeper) -> dict[str, Any]:
-    """Options of kazoo's client for the configured login."""
-    if not settings.username:
-        return {}
-    # nodes are accessible to the same login only, whatever its mechanism
-    options: dict[str, Any] = {"default_acl": CREATOR_ALL_ACL}
-    password = settings.password.get_secret_value()
-    if settings.auth_type == "digest":
-        return options | {"auth_data": [("digest", f"{settings.username}:{password}")]}
-    login = {"mechanism": "DIGEST-MD5", "username": settings.username, "password": password}
-    return options | {"sasl_options": login}
 
 
 class NotLeadingError(WarrenError):

@@ -16,7 +16,9 @@ from warren.common.group_filter import GroupFilter
 from warren.common.look import LookTaken
 from warren.common.request import Request
 from warren.config.sections import GroupLists, KafkaConsumer
+from warren.consumer.polling import PolledSettings
 from warren.consumer.source import OffsetsSettings
+from warren.consumer.zookeeper import ZooKeeperSettings
 from warren.evaluator.verdict import RULES, RuleSettings
 from warren.kafka.brokers import Brokers
 from warren.kafka.client import client_properties
@@ -27,9 +29,10 @@ from warren.pipeline.source import SourceSettings
 from warren.pipeline.supervisor import stop_all
 from warren.snapshot.read_model import Counts, ReadModel
 from warren.storage.bucket import WindowSettings
+from warren.zookeeper import login_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -162,8 +165,15 @@ class Engine:
         ).start()
 
     def _groups(self, cluster: str) -> list[str]:
+        """Groups that are in Kafka only."""
         view = self._views.get(cluster)
-        return view.groups() if view else []
+        # the brokers do not list groups that commit elsewhere
+        kafka = [
+            module
+            for module, consumer in self._settings.consumers_of(cluster).items()
+            if isinstance(consumer, KafkaConsumer)
+        ]
+        return view.groups_of(kafka) if view else []
 
     def _publish(self, cluster: str, view: ClusterView) -> None:
         with self._changed:
@@ -198,7 +208,11 @@ class Engine:
         )
         return QuerySettings(
             name,
-            SourceSettings(HeadsSettings(client, cluster.topic_refresh * _MS, self._requests(name)), offsets),
+            SourceSettings(
+                HeadsSettings(client, cluster.topic_refresh * _MS, self._requests(name)),
+                offsets,
+                tuple(self._polled(name)),
+            ),
             WindowSettings(
                 window.intervals,
                 settings.min_distance_s * _MS,
@@ -208,6 +222,25 @@ class Engine:
             self._checkpoint(name) / "query",
             settings.spark.trigger_interval,
         )
+
+    def _polled(self, cluster: str) -> Iterator[PolledSettings]:
+        """The cluster's consumers that are polled."""
+        window = self._settings.window
+        for name, consumer in self._settings.consumers_of(cluster).items():
+            if isinstance(consumer, KafkaConsumer):
+                continue
+            yield ZooKeeperSettings(
+                name,
+                consumer.class_name,
+                ",".join(consumer.servers),
+                consumer.zookeeper_path,
+                consumer.zookeeper_timeout,
+                consumer.max_requests_per_second,
+                login_options(consumer),
+                _filter(consumer, window),
+                window.intervals,
+                self._settings.min_distance_s * _MS,
+            )
 
 
 def _filter(*lists: GroupLists) -> GroupFilter:

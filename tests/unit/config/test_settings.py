@@ -130,6 +130,10 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "zookeeper-timeout": 30,
         "group-allowlist": None,
         "group-denylist": None,
+        "max-requests-per-second": 1000,
+        "auth-type": "digest",
+        "username": "",
+        "password": SECRET,
     },
     "consumer storm": {
         "class-name": "storm",
@@ -139,6 +143,10 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "zookeeper-timeout": 30,
         "group-allowlist": None,
         "group-denylist": None,
+        "max-requests-per-second": 1000,
+        "auth-type": "digest",
+        "username": "",
+        "password": SECRET,
     },
 }
 SINK: dict[str, Any] = {
