@@ -20,6 +20,10 @@ log = structlog.get_logger("warren.sinks")
 
 # the clock may be set while the sampler sleeps
 _LONGEST_SLEEP_S: Final = 1.0
+# Spark begins triggers at multiples of their interval, as samples are due. A sample waits for the snapshots of these
+# triggers: they are newer, and the sinks then write while the processors are idle. This long at most
+PATIENCE_MS: Final = 5_000
+_SLEEP_WAITING_S: Final = 0.1
 
 
 class Snapshots(Protocol):
@@ -31,7 +35,7 @@ class Snapshots(Protocol):
 
 
 class Sampler:
-    """One thread for all sinks. Moments are multiples of the interval, by our clock."""
+    """One thread for all sinks. A sample is due at multiples of the interval, by our clock."""
 
     def __init__(
         self, snapshots: Snapshots, outbox: Outbox, intervals_s: Iterable[int], *, with_reasons: bool = False
@@ -63,14 +67,13 @@ class Sampler:
         A cluster whose snapshot is as of the same moment as in the last sample has no news and is left out: its rows
         are written once.
         """
-        due = [
-            interval for interval, stretch in self._stretch.items() if at_ms // (interval * 1000) != stretch
-        ]
         views = {
             name: view
             for name in self._snapshots.clusters()
             if (view := self._snapshots.snapshot(name)) is not None
         }
+        oldest_ms = min((view.as_of_ms for view in views.values()), default=at_ms)
+        due = [interval for interval in self._due(at_ms) if _is_settled(interval, at_ms, oldest_ms)]
         # clusters with news: the intervals for which they are news
         wanted: dict[tuple[str, ...], list[int]] = {}
         for interval in due:
@@ -90,6 +93,11 @@ class Sampler:
             if number is not None:
                 numbers.append(number)
         return numbers
+
+    def _due(self, at_ms: int) -> list[int]:
+        return [
+            interval for interval, stretch in self._stretch.items() if at_ms // (interval * 1000) != stretch
+        ]
 
     def _tabulator(self, cluster: str) -> Tabulator:
         found = self._tabulators.get(cluster)
@@ -115,5 +123,13 @@ class Sampler:
         self.error = error
 
     def _sleep_s(self, at_ms: int) -> float:
+        if self._due(at_ms):
+            return _SLEEP_WAITING_S
         next_ms = min((at_ms // (each * 1000) + 1) * each * 1000 for each in self._stretch)
         return min((next_ms - at_ms) / 1000, _LONGEST_SLEEP_S)
+
+
+def _is_settled(interval_s: int, at_ms: int, oldest_ms: int) -> bool:
+    """Whether every cluster has been seen since the sample became due, or has had the time to be."""
+    late_ms = at_ms % (interval_s * 1000)
+    return oldest_ms >= at_ms - late_ms or late_ms >= min(PATIENCE_MS, interval_s * 500)

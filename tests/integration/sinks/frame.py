@@ -115,8 +115,8 @@ class Running:
     def pause(self) -> dict[str, ClusterView | None]:
         """No snapshot after this one; returns when the last sample is in the outbox."""
         self.snapshots.paused = True
-        # a look can come a moment too early for a sample; the third begins after the second has taken it
-        looks = self.snapshots.looks + 3
+        # of an interval of a second it waits one half, with a look every 0.1 s, for snapshots that will not come
+        looks = self.snapshots.looks + 12
         assert eventually(lambda: self.snapshots.looks >= looks, PATIENCE_S)
         return {name: self.snapshots.snapshot(name) for name in self.snapshots.clusters()}
 

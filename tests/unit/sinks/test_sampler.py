@@ -65,6 +65,24 @@ def test_one_sample_in_every_interval_with_every_cluster(tmp_path: Path) -> None
     assert [clusters(box, number) for number in (1, 2, 3)] == [["east", "west"]] * 3
 
 
+def test_a_sample_waits_for_the_snapshots_of_the_triggers_that_begin_with_it(tmp_path: Path) -> None:
+    snapshots = Snapshots("east", "west")
+    box, sampler = made(tmp_path, snapshots, 10)
+    for cluster in ("east", "west"):
+        snapshots.see(cluster, MINUTE - 5_000)
+    assert sampler.take(MINUTE) == []
+    snapshots.see("east", MINUTE + 100)
+    assert sampler.take(MINUTE + 900) == []
+    snapshots.see("west", MINUTE + 200)
+    assert sampler.take(MINUTE + 1_300) == [1]
+    assert clusters(box, 1) == ["east", "west"]
+    # one that does not come holds up nobody for long
+    snapshots.see("west", MINUTE + 10_100)
+    assert sampler.take(MINUTE + 14_900) == []
+    assert sampler.take(MINUTE + 15_000) == [2]
+    assert clusters(box, 2) == ["west"]
+
+
 def test_a_cluster_that_is_not_seen_again_is_not_written_again(tmp_path: Path) -> None:
     snapshots = Snapshots("east", "west")
     box, sampler = made(tmp_path, snapshots, 10)
@@ -72,10 +90,10 @@ def test_a_cluster_that_is_not_seen_again_is_not_written_again(tmp_path: Path) -
     snapshots.see("west", MINUTE)
     sampler.take(MINUTE)
     snapshots.see("west", MINUTE + 10_000)
-    assert sampler.take(MINUTE + 10_000) == [2]
+    assert sampler.take(MINUTE + 15_000) == [2]
     assert clusters(box, 2) == ["west"]
     # nobody has news
-    assert sampler.take(MINUTE + 20_000) == []
+    assert sampler.take(MINUTE + 25_000) == []
 
 
 def test_sinks_with_other_intervals_share_samples(tmp_path: Path) -> None:
