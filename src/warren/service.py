@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 import structlog
 
 from warren import descriptors
-from warren.config.limitations import limitations
 from warren.httpserver import Server
 from warren.pipeline.engine import Engine
 
@@ -69,8 +68,6 @@ class Service:
         return self._server.urls
 
     def __enter__(self) -> Self:
-        for sentence in limitations(self._settings):
-            log.warning("not supported yet", module=sentence)
         sys.setswitchinterval(_SWITCH_S)
         descriptors.raise_limit()
         # a part that fails to start, or to stop, does not keep the others from being stopped

@@ -43,7 +43,7 @@ def test_these_are_all_commands() -> None:
 
 def test_make_demo() -> None:
     # with its check it ends by itself, once every group has the status that it was made for
-    ended = _called(f"{COMMANDS[0]} ARGS='--check --history --port 0'", ROOT)
+    ended = _called(f"{COMMANDS[0]} ARGS='--check --history --zookeeper --port 0'", ROOT)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "Every group has its intended status" in ended.stdout
@@ -51,6 +51,8 @@ def test_make_demo() -> None:
     where = re.search(r"warren history worst --path (\S+) --plot", ended.stdout)
     assert where is not None
     assert re.search(r"^mailer +ERR ", ended.stdout, re.MULTILINE)
+    # a group that commits in ZooKeeper
+    assert re.search(r"^ *storm-spout .*STALL", ended.stdout, re.MULTILINE)
     assert re.search(r"^Drawn: \S+\.svg$", ended.stdout, re.MULTILINE)
     # and has gone with the demo
     assert not Path(where[1]).exists()

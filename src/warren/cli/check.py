@@ -12,7 +12,6 @@ from rich.text import Text
 
 from warren.cli.options import ConfigDir, ConfigFile, config_path
 from warren.config import Examination, Problem, Settings, examine
-from warren.config.limitations import limitations
 from warren.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -102,7 +101,6 @@ def _json(found: Examination, outcomes: "Sequence[Outcome]") -> str:
             "file": str(found.path),
             "ok": found.settings is not None and all(outcome.reached for outcome in outcomes),
             "problems": [asdict(problem) for problem in found.problems],
-            "not_yet": list(limitations(found.settings)) if found.settings else [],
             "connections": jobs,
         },
         indent=2,
@@ -121,8 +119,6 @@ def _show(found: Examination, outcomes: "Sequence[Outcome]") -> None:
         console.print(head)
         body = f"{problem.what}; {problem.remedy}" if problem.remedy else problem.what
         console.print(Text("    " + body.replace("\n", "\n    ")))
-    for sentence in limitations(found.settings) if found.settings else ():
-        console.print(Text("! not yet  ", style="bold yellow").append(sentence, style="not bold default"))
     for outcome in outcomes:
         sign, colour = ("✓", "green") if outcome.reached else ("✗", "red")
         line = Text(f"{sign} ", style=f"bold {colour}")

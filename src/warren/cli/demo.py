@@ -47,6 +47,10 @@ def demo(
         Path | None,
         typer.Option("--history-dir", metavar="DIR", help="Write the history there, and leave it there."),
     ] = None,
+    zookeeper: Annotated[
+        bool,
+        typer.Option("--zookeeper", help="Also start a ZooKeeper, with groups that commit there."),
+    ] = False,
     check: Annotated[
         bool,
         typer.Option("--check", help="End when every group has its status (0), or after 180 s (1)."),
@@ -64,6 +68,8 @@ def demo(
 
     [cyan]warren demo --history[/cyan]    after a minute, ask the history in another terminal
 
+    [cyan]warren demo --zookeeper[/cyan]  with an old consumer and a Storm spout in ZooKeeper
+
     [cyan]warren demo --check[/cyan]      does every group get its intended status?
     """
     stopping = stop_signal()
@@ -72,7 +78,7 @@ def demo(
     configure(Logging(level="error"))
     log = structlog.get_logger("warren.demo")
     with console.status("Starting Kafka, its traffic and Spark …"):
-        stage = Stage(port, seed, history=history, history_dir=history_dir)
+        stage = Stage(port, seed, history=history, history_dir=history_dir, zookeeper=zookeeper)
         stage.__enter__()
     console.print(f"Warren answers on {stage.url}/v3/kafka/{CLUSTER}/consumer")
     began = time.monotonic()

@@ -50,6 +50,8 @@ class Poll:
     commits: tuple[PolledCommit, ...] = ()
     # group: all of its owners, where they changed
     owners: Mapping[str, Owners] = field(default_factory=dict)
+    # the first of this poller: its commits may have been there at any time
+    first: bool = False
     # `commits` are all that there is: the consumer's other windows are removed
     complete: bool = False
     # everything that was committed before this moment of our clock has been found; 0: not yet
@@ -171,8 +173,7 @@ class PollPlanner:
             poll.error,
             poll.silent,
         )
-        # what a complete poll has found may have been there at any time
-        after_ms = 0 if poll.complete else start.as_of_ms
+        after_ms = 0 if poll.first else start.as_of_ms
         self._planned[end.order] = PollTask(self._settings.name, poll, order, after_ms, now)
         return end
 
@@ -212,6 +213,7 @@ class Findings:
         self._skipped: Counter[str] = Counter()
         self._denied = 0
         self._as_of_ms = 0
+        self._whole = True
         self._given = False
         self._error, self._silent = "", False
 
@@ -249,10 +251,13 @@ class Findings:
         with self._lock:
             self._denied += 1
 
-    def done(self, as_of_ms: int, error: str = "") -> None:
-        """A round is over: everything that was committed before this moment has been found."""
+    def done(self, as_of_ms: int, error: str = "", *, whole: bool = True) -> None:
+        """A round is over: everything that was committed before this moment has been found.
+
+        `whole`: nothing was hidden from us. Else windows from before a restart are kept, found or not.
+        """
         with self._lock:
-            self._as_of_ms, self._error, self._silent = as_of_ms, error, False
+            self._as_of_ms, self._error, self._silent, self._whole = as_of_ms, error, False, whole
 
     def fail(self, error: str) -> None:
         """Nothing can be found at the moment."""
@@ -264,8 +269,8 @@ class Findings:
         with self._lock:
             if not self._as_of_ms:
                 return Poll(error=self._error, silent=self._silent)
-            complete, self._given = not self._given, True
-            if complete:
+            first, self._given = not self._given, True
+            if first:
                 found = self._clock()
                 commits = tuple(PolledCommit(*key, *last, found) for key, last in self._known.items())
             else:
@@ -273,7 +278,8 @@ class Findings:
             poll = Poll(
                 commits,
                 self._owners,
-                complete,
+                first,
+                first and self._whole,
                 self._as_of_ms,
                 dict(self._skipped),
                 self._denied,

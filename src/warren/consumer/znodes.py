@@ -151,21 +151,28 @@ class Tree:
             (path, Kind.VALUE) for path in found if path in self._values
         ]
 
-    def list(self, path: Path, names: Iterable[str] | None) -> Listing:
-        """The children of a node as they are now; None: there is no such node."""
+    def list(self, path: Path, names: Iterable[str]) -> Listing:
+        """The children of a node as they are now."""
         listing = Listing()
         before = self._children.get(path)
         if before is None:
             # it went while it was read
             return listing
-        now = frozenset(names or ())
+        now = frozenset(names)
         for name in before - now:
             self._drop((*path, name), listing)
         for name in sorted(now - before):
             self._add((*path, name), listing)
         self._children[path] = now
-        if names is None and path:
-            self._drop(path, listing)
+        return listing
+
+    def forget(self, path: Path) -> Listing:
+        """There is no such node. When it comes again, its parent's list has it as a new one."""
+        listing = Listing()
+        self._drop(path, listing)
+        parent = path[:-1]
+        if parent in self._children:
+            self._children[parent] -= {path[-1]}
         return listing
 
     def is_known(self, path: Path) -> bool:

@@ -157,7 +157,7 @@ class ZooKeeperPoller:
             for group in self._changed:
                 self._findings.own(group, self._owners.get(group, {}))
             self._changed.clear()
-            self._findings.done(begun_ms, self._refusal())
+            self._findings.done(begun_ms, self._refusal(), whole=not self._refused)
             yield
             due = []
             session.wait(ROUND_S - (time.monotonic() - begun_s), self._stopping)
@@ -183,22 +183,18 @@ class ZooKeeperPoller:
         try:
             found = answer.get(timeout=ANSWER_S)
         except NoNodeError:
-            found = None
+            self._missing(path)
         except NoAuthError:
             self._refuse(path, kind)
-            return []
-        if kind is Kind.VALUE:
-            if found is None:
-                self._gone(path)
-            elif self._tree.is_known(path):
+        else:
+            if kind is Kind.LIST:
+                return self._list(path, found)
+            if self._tree.is_known(path):
                 self._value(path, *found)
-            return []
-        if found is None and not path:
-            raise ReadError(
-                f"{self._base} does not exist in ZooKeeper {self._settings.hosts} (yet): nobody has committed there, "
-                "or `zookeeper-path` is wrong"
-            )
-        listing = self._tree.list(path, found)
+        return []
+
+    def _list(self, path: Path, names: list[str]) -> list[tuple[Path, Kind]]:
+        listing = self._tree.list(path, names)
         for each in listing.gone:
             self._gone(each)
         for reason in listing.unusable:
@@ -206,6 +202,15 @@ class ZooKeeperPoller:
         for _ in range(listing.denied):
             self._findings.deny()
         return listing.added
+
+    def _missing(self, path: Path) -> None:
+        if not path:
+            raise ReadError(
+                f"{self._base} does not exist in ZooKeeper {self._settings.hosts} (yet): nobody has committed there, "
+                "or `zookeeper-path` is wrong"
+            )
+        for each in self._tree.forget(path).gone:
+            self._gone(each)
 
     def _value(self, path: Path, value: bytes, stat: Any) -> None:
         try:

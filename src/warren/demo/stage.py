@@ -11,9 +11,20 @@ from typing import TYPE_CHECKING, Final, Self
 from warren.common.status import Status
 from warren.config import Settings
 from warren.config.modules import ParquetSink
-from warren.config.sections import Cluster, HttpServer, KafkaConsumer, Spark, Storage
+from warren.config.sections import (
+    Cluster,
+    HttpServer,
+    KafkaConsumer,
+    KafkaZkConsumer,
+    Spark,
+    Storage,
+    StormConsumer,
+)
+from warren.config.settings import AnyConsumer
 from warren.demo.broker import Broker
 from warren.demo.traffic import Traffic
+from warren.demo.zookeeper import ZooKeeperServer
+from warren.demo.zookeeper_groups import KAFKA_PATH, STORM_PATH, ZooKeeperGroups
 from warren.service import Service
 
 if TYPE_CHECKING:
@@ -61,18 +72,31 @@ class Scene:
 
 
 def demo_settings(
-    bootstrap_servers: str, port: int, directory: Path, history: Path | None = None
+    bootstrap_servers: str,
+    port: int,
+    directory: Path,
+    history: Path | None = None,
+    zookeeper: str | None = None,
 ) -> Settings:
-    """Short windows, so that every status is reached within a minute. `history`: where to write one; None: nowhere."""
+    """Short windows, so that every status is reached within a minute.
+
+    `history`: where to write one; None: nowhere. `zookeeper`: host and port of one with commits; None: there is none.
+    """
     servers = (bootstrap_servers,)
     sinks = (
         {} if history is None else {"history": ParquetSink(path=str(history), interval=HISTORY_INTERVAL_S)}
     )
+    consumers: dict[str, AnyConsumer] = {CLUSTER: KafkaConsumer(cluster=CLUSTER, servers=servers)}
+    if zookeeper is not None:
+        consumers["zookeeper"] = KafkaZkConsumer(
+            cluster=CLUSTER, servers=(zookeeper,), zookeeper_path=KAFKA_PATH
+        )
+        consumers["storm"] = StormConsumer(cluster=CLUSTER, servers=(zookeeper,), zookeeper_path=STORM_PATH)
     return Settings(
         httpserver={"default": HttpServer(address=f"127.0.0.1:{port}")},
         storage={"default": Storage(intervals=10, min_distance=0)},
         cluster={CLUSTER: Cluster(servers=servers, topic_refresh=5, offset_refresh=1)},
-        consumer={CLUSTER: KafkaConsumer(cluster=CLUSTER, servers=servers)},
+        consumer=consumers,
         sink=sinks,
         # shorter than the default, for a live display
         spark=Spark(checkpoint_dir=str(directory / "checkpoint"), trigger_interval=1.0),
@@ -83,9 +107,19 @@ class Stage:
     """A context manager: inside it the demo runs."""
 
     def __init__(
-        self, port: int, seed: int, *, history: bool = False, history_dir: Path | None = None
+        self,
+        port: int,
+        seed: int,
+        *,
+        history: bool = False,
+        history_dir: Path | None = None,
+        zookeeper: bool = False,
     ) -> None:
-        """`history`: write one, in a directory that goes with the demo; or in `history_dir`, which stays."""
+        """`history`: write one, in a directory that goes with the demo; or in `history_dir`, which stays.
+
+        `zookeeper`: start one, with groups that commit there.
+        """
+        self._wants_zookeeper = zookeeper
         self._wants_history = history or history_dir is not None
         self._history_dir = history_dir
         # where it is written; None: nowhere
@@ -101,7 +135,16 @@ class Stage:
             self.traffic = stack.enter_context(Traffic(self.broker.bootstrap_servers, seed=self._seed))
             if self._wants_history:
                 self.history = (self._history_dir or directory / "history").absolute()
-            settings = demo_settings(self.broker.bootstrap_servers, self._port, directory, self.history)
+            self._cast = self.traffic.cast
+            address = None
+            if self._wants_zookeeper:
+                server = stack.enter_context(ZooKeeperServer(directory / "zookeeper"))
+                groups = ZooKeeperGroups(self.broker.bootstrap_servers, server.client(), self._seed)
+                stack.enter_context(groups)
+                address, self._cast = server.address, self._cast + groups.cast
+            settings = demo_settings(
+                self.broker.bootstrap_servers, self._port, directory, self.history, address
+            )
             self.service = stack.enter_context(Service(settings))
             self._stack = stack.pop_all()
         return self
@@ -118,4 +161,4 @@ class Stage:
     def scenes(self) -> list[Scene]:
         """Every group of the traffic with Warren's status."""
         view = self.service.engine.snapshot(CLUSTER)
-        return [Scene(actor, view.group(actor.name) if view else None) for actor in self.traffic.cast]
+        return [Scene(actor, view.group(actor.name) if view else None) for actor in self._cast]

@@ -87,6 +87,23 @@ class TopicPartitionHead(msgspec.Struct, frozen=True):
     tail: int | None
 
 
+class GroupConsumer(msgspec.Struct, frozen=True):
+    """A [consumer.N] that reads commits of a group."""
+
+    name: str
+    class_name: Annotated[str, Meta(description="`kafka`, or how it is polled: `kafka_zk`, `storm`, ...")]
+    seen_at: Annotated[
+        int,
+        Meta(
+            description="The moment as of which its partitions are evaluated: all before it was read, ms",
+            ge=0,
+        ),
+    ]
+    blind: Annotated[
+        bool, Meta(description="It cannot be polled: its partitions stay as they were at that moment")
+    ]
+
+
 class ClusterSnapshot(Protocol):
     """One cluster at one moment; every method returns data of the same trigger."""
 
@@ -129,6 +146,9 @@ class ClusterSnapshot(Protocol):
 
     def explained(self, group: GroupStatus) -> GroupStatus:
         """A group of this snapshot, where each partition that is not OK has its rule and why it holds."""
+
+    def consumers_reading(self, group: str) -> tuple[GroupConsumer, ...]:
+        """The consumers that read the last commits of its partitions."""
 
     def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
         """By topic (sorted), then partition number."""

@@ -166,6 +166,7 @@ class ReadModel:
             self._topic_names,
             self._consumer,
             consumers,
+            look.polled,
             moments,
         )
 

@@ -18,6 +18,7 @@ from warren.evaluator.rules import Rule
 from warren.evaluator.verdict import whole_seconds
 from warren.snapshot.model import (
     Entry,
+    GroupConsumer,
     GroupStatus,
     PartitionDetail,
     PartitionStatus,
@@ -28,6 +29,7 @@ from warren.snapshot.tables import GroupTable, WindowTable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from warren.common.look import PolledMoment
     from warren.common.owner import Owner
     from warren.evaluator.groups import Groups
     from warren.evaluator.verdict import RuleSettings, Verdict
@@ -115,6 +117,8 @@ class ClusterView:
     # per row of the structure: the consumer that read its last commit, an index in the labels of consumers
     consumer: NDArray[np.int16]
     consumers: tuple[str, ...]
+    # of those that are polled, by label
+    polled: Mapping[str, PolledMoment]
     # where consumers are polled: the moment of each row; None: one for all
     moments: Moments | None
 
@@ -156,6 +160,20 @@ class ClusterView:
         others = [number for number, name in enumerate(self.consumers) if name not in consumers]
         excluded = set(np.unique(self.structure.group[np.isin(self.consumer, others)]).tolist())
         return [name for number, name in enumerate(self.structure.groups) if number not in excluded]
+
+    def consumers_reading(self, group: str) -> tuple[GroupConsumer, ...]:
+        number = self.structure.index.get(group)
+        if number is None:
+            return ()
+        labels = [self.consumers[at] for at in np.unique(self.consumer[self.structure.rows(number)]).tolist()]
+        return tuple(sorted(map(self._consumer_of, labels), key=lambda each: each.name))
+
+    def _consumer_of(self, label: str) -> GroupConsumer:
+        moment = self.polled.get(label)
+        if moment is None:
+            return GroupConsumer(label, "kafka", self.as_of_ms, blind=False)
+        class_name, _, name = label.partition(" ")
+        return GroupConsumer(name, class_name, moment.as_of_ms, moment.blind)
 
     def group_table(self) -> GroupTable:
         begin = self.structure.begin[:-1]

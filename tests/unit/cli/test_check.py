@@ -408,7 +408,6 @@ def test_json(tmp_path: Path) -> None:
                 "line": 8,
             }
         ],
-        "not_yet": [],
         "connections": [],
     }
 

@@ -53,7 +53,13 @@ class TestFindings:
         findings.done(200)
         poll = findings.take()
         assert found(poll) == [(*KEY, 5, 100)]
-        assert (poll.complete, poll.as_of_ms) == (True, 200)
+        assert (poll.first, poll.complete, poll.as_of_ms) == (True, True, 200)
+
+    def test_a_first_round_from_which_something_was_hidden_is_not_complete(self) -> None:
+        findings = Findings()
+        findings.done(200, "no permission", whole=False)
+        poll = findings.take()
+        assert (poll.first, poll.complete, poll.error, poll.silent) == (True, False, "no permission", False)
 
     def test_later_polls_have_the_changes_alone_each_of_them(self) -> None:
         findings = Findings()

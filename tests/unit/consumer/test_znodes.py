@@ -137,20 +137,29 @@ class TestTree:
         [
             (("g", "offsets", "t"), ["1"], ["0"]),
             (("g", "offsets", "t"), [], ["0", "1"]),
-            (("g", "offsets", "t"), None, ["0", "1"]),
             (("g", "offsets"), [], ["0", "1"]),
             (("g",), ["owners"], ["0", "1"]),
             ((), [], ["0", "1"]),
         ],
     )
     def test_what_is_below_a_node_goes_with_it(
-        self, tree: Tree, path: Path, names: list[str] | None, gone: list[str]
+        self, tree: Tree, path: Path, names: list[str], gone: list[str]
     ) -> None:
         self.grown(tree)
         listing = tree.list(path, names)
         assert sorted(each[-1] for each in listing.gone) == gone
         left = [each for each, kind in tree.everything() if kind is Kind.VALUE]
         assert len(left) == 2 - len(gone)
+
+    @pytest.mark.parametrize("path", [("g", "offsets", "t", "0"), ("g", "offsets", "t"), ("g", "offsets")])
+    def test_what_is_deleted_and_created_between_two_requests_is_read_again(
+        self, tree: Tree, path: Path
+    ) -> None:
+        self.grown(tree)
+        assert ("g", "offsets", "t", "0") in tree.forget(path).gone
+        # its parent is listed when it is there again
+        names = {"t": ["0", "1"], "offsets": ["t"], "g": ["offsets", "owners", "ids"]}[path[-2]]
+        assert [each for each, _ in tree.list(path[:-1], names).added] == [path]
 
     def test_what_comes_again_is_read_again(self, tree: Tree) -> None:
         self.grown(tree)

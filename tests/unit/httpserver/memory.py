@@ -13,6 +13,7 @@ from warren.common.status import Status
 from warren.logs import NAMES, level_named
 from warren.snapshot.model import (
     ClusterSnapshot,
+    GroupConsumer,
     GroupStatus,
     PartitionDetail,
     PartitionStatus,
@@ -44,6 +45,9 @@ class MemorySnapshot:
 
     def unseen(self) -> frozenset[str]:
         return self.hidden
+
+    def consumers_reading(self, group: str) -> tuple[GroupConsumer, ...]:
+        return (GroupConsumer("commits", "kafka", self.as_of_ms, blind=False),)
 
     def topics(self) -> list[str]:
         return sorted(self.heads)

@@ -43,7 +43,7 @@ def polled(
     settings.timed = timed
     found = tuple(PolledCommit(*key, offset, at_ms, at_ms) for offset, at_ms in commits)
     return polled_frames.read(
-        settings, PollTask("zk", Poll(found, owners or {}, complete), order, after_ms, NOW + 60_000)
+        settings, PollTask("zk", Poll(found, owners or {}, complete=complete), order, after_ms, NOW + 60_000)
     )
 
 

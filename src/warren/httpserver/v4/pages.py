@@ -202,6 +202,7 @@ class Pages:
                 _snapshot(requested.history),
                 _lines(requested.history, np.array([row]))[0],
                 [shapes.Partition(**_partition(part)) for part in explained.partitions],
+                list(requested.snapshot.consumers_reading(found.group)),
             )
         )
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from warren.snapshot.model import Count, Entry, Milliseconds, PartitionFields
+from warren.snapshot.model import Count, Entry, GroupConsumer, Milliseconds, PartitionFields
 
 GroupStatusName = Literal["OK", "WARN", "ERR"]
 IncidentStatusName = Literal["NOTFOUND", "OK", "WARN", "ERR"]
@@ -112,6 +112,9 @@ class GroupDetail(msgspec.Struct, frozen=True):
     snapshot: Snapshot
     summary: Group
     partitions: list[Partition]
+    consumers: Annotated[
+        list[GroupConsumer], Meta(description="Which of the configured consumers read its last commits")
+    ]
 
 
 class GroupTopic(msgspec.Struct, frozen=True):
