@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -34,6 +35,8 @@ _JARS: Final = (
     "jackson-*.jar",
 )
 _START_S: Final = 60.0
+# kazoo's warnings about a server that is still starting would land in the terminal
+_SILENT: Final = logging.Logger("warren.demo.kazoo", level=logging.CRITICAL + 1)
 
 
 class ZooKeeperError(WarrenError):
@@ -123,7 +126,9 @@ class ZooKeeperServer:
     def client(self, timeout_s: float = _START_S) -> KazooClient:
         """A session of one's own; it has to be stopped and closed."""
         # a server that is still starting takes connections and does not answer: try again soon
-        client = KazooClient(self.address, timeout=3, connection_retry={"max_tries": -1, "max_delay": 0.5})
+        client = KazooClient(
+            self.address, timeout=3, connection_retry={"max_tries": -1, "max_delay": 0.5}, logger=_SILENT
+        )
         client.start(timeout=timeout_s)
         return client
 
