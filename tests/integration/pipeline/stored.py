@@ -96,6 +96,8 @@ def main() -> None:
 
 def keep(checkpoint: Path, archive: Path) -> None:
     _replace_paths(checkpoint, str(checkpoint), _ANYWHERE)
+    # it says where the checkpoint was made: one without it may be anywhere
+    (checkpoint / CLUSTER / "location").unlink()
     with tarfile.open(archive, "w:xz") as file:
         file.add(checkpoint / CLUSTER, CLUSTER, filter=_anonymous)
 
