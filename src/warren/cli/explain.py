@@ -218,6 +218,8 @@ def _as_json(found: Explanation) -> str:
         "complete": found.complete,
         "rule": found.rule.name.lower(),
         "because": found.because,
+        "decided_by": found.decided_by,
+        "would_change": found.would_change,
     }
     return json.dumps(fields, ensure_ascii=False)
 
@@ -228,8 +230,12 @@ def _as_text(found: Explanation) -> str:
     case = found.case
     commits = f"{len(case.entries)} of {case.intervals} commits"
     facts = f"lag {found.current_lag}, {commits}, rule {found.rule.name.lower()}"
-    because = textwrap.fill(found.because, WIDTH, initial_indent=" " * 7, subsequent_indent=" " * 7)
-    return f"{status} {_title(case)}: {facts}\n{because}"
+    would_change = f"What would change it: {found.would_change}"
+    return f"{status} {_title(case)}: {facts}\n{_indented(found.because)}\n{_indented(would_change)}"
+
+
+def _indented(sentences: str) -> str:
+    return textwrap.fill(sentences, WIDTH, initial_indent=" " * 7, subsequent_indent=" " * 7)
 
 
 def _title(case: Case) -> str:

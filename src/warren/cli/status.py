@@ -211,7 +211,8 @@ def _reasons(partitions: Sequence[PartitionLine], most: int) -> Iterator[Rendera
     for part in explained[:most]:
         where = f"{printable(part.topic).plain}/{part.partition}"
         yield Text.assemble((where, "bold"), "  ", coloured(Status[part.status]), f"  rule {part.rule}")
-        yield Padding(printable(part.because or ""), (0, 0, 1, 2), expand=False)
+        change = f" What would change it: {part.would_change}" if part.would_change else ""
+        yield Padding(printable(f"{part.because}{change}"), (0, 0, 1, 2), expand=False)
     if explained[most:]:
         yield Text(f"… and why {len(explained) - most:,} more are not OK: --json\n", "dim")
 

@@ -56,6 +56,9 @@ class Explanation:
     complete: float
     rule: Rule
     because: str
+    # positions of the entries that decided
+    decided_by: tuple[int, ...]
+    would_change: str
 
 
 def explain(case: Case) -> Explanation:
@@ -87,7 +90,16 @@ def explain(case: Case) -> Explanation:
         lowest_sample=lowest_sample,
         now_ms=whole_seconds(case.now_ms),
     )
-    return Explanation(case, spec.status, current_lag, complete, spec.rule, spec.because(numbers))
+    return Explanation(
+        case,
+        spec.status,
+        current_lag,
+        complete,
+        spec.rule,
+        spec.because(numbers),
+        tuple(spec.decided_by(numbers)),
+        spec.would_change(numbers),
+    )
 
 
 def _window(case: Case) -> Windows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import pairwise
@@ -35,12 +35,16 @@ class Rule(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuleSpec:
-    """A rule: whether it holds for all windows at once, and why it does for one of them."""
+    """A rule: whether it holds for all windows at once; why it does for one of them, and what would end it."""
 
     rule: Rule
     status: Status
     holds: Callable[[Facts], Mask]
     sentence: Callable[[Numbers], str]
+    # the entries that it looked at, by their position in the window
+    decided_by: Callable[[Numbers], Sequence[int]]
+    # what would make another rule decide
+    would_change: Callable[[Numbers], str]
 
     def because(self, numbers: Numbers) -> str:
         """The sentence, and for a silent partition that counts as running the reason for that."""
@@ -55,6 +59,19 @@ def _otherwise(facts: Facts) -> Mask:
     return np.ones(len(facts.digest), dtype=np.bool_)
 
 
+def _every_entry(numbers: Numbers) -> Sequence[int]:
+    return range(numbers.entries)
+
+
+def _known_lags(numbers: Numbers) -> Sequence[int]:
+    return [at for at, lag in enumerate(numbers.lags) if lag != UNKNOWN]
+
+
+def _enough(numbers: Numbers) -> int:
+    """The lowest offset that is near enough to the head now."""
+    return numbers.head - numbers.allowed_lag
+
+
 # 1: no_commit
 
 
@@ -67,7 +84,13 @@ def _no_commit_sentence(_: Numbers) -> str:
     return "No commit of the group for this partition is known, so there is nothing to judge."
 
 
-NO_COMMIT: Final = RuleSpec(Rule.NO_COMMIT, Status.OK, _nothing_was_committed, _no_commit_sentence)
+def _a_first_commit(_: Numbers) -> str:
+    return "A first commit of the group for this partition."
+
+
+NO_COMMIT: Final = RuleSpec(
+    Rule.NO_COMMIT, Status.OK, _nothing_was_committed, _no_commit_sentence, _every_entry, _a_first_commit
+)
 
 
 # 2: too_few_commits
@@ -103,8 +126,22 @@ def _too_few_commits_sentence(numbers: Numbers) -> str:
     )
 
 
+def _enough_commits(numbers: Numbers) -> str:
+    if numbers.complete >= numbers.minimum_complete:
+        more, left_ms = FEWEST_COMMITS - numbers.entries, LONGEST_WAIT_MS - numbers.silence_ms
+        return f"{_more(more, 'commit')}, or none for another {_seconds(left_ms)}: then the window is judged."
+    least = np.float32(numbers.minimum_complete)
+    wanted = next(at for at in range(numbers.intervals + 1) if np.float32(at / numbers.intervals) >= least)
+    return f"{_more(wanted - numbers.entries, 'commit')}: then the window is judged."
+
+
 TOO_FEW_COMMITS: Final = RuleSpec(
-    Rule.TOO_FEW_COMMITS, Status.OK, _the_window_has_too_few_commits, _too_few_commits_sentence
+    Rule.TOO_FEW_COMMITS,
+    Status.OK,
+    _the_window_has_too_few_commits,
+    _too_few_commits_sentence,
+    _every_entry,
+    _enough_commits,
 )
 TOO_FEW_COMMITS_FOR_A_TREND: Final = replace(TOO_FEW_COMMITS, holds=_there_are_hardly_any_commits)
 
@@ -128,7 +165,24 @@ def _no_lag_now_sentence(numbers: Numbers) -> str:
     )
 
 
-NO_LAG_NOW: Final = RuleSpec(Rule.NO_LAG_NOW, Status.OK, _there_is_no_lag_now, _no_lag_now_sentence)
+def _more_lag(numbers: Numbers) -> str:
+    if numbers.head == UNKNOWN:
+        return "A head of the partition from the brokers."
+    more = numbers.offsets[-1] + numbers.allowed_lag + 1 - numbers.head
+    return (
+        f"A lag above {numbers.allowed_lag}, which is {_more(more, 'message')} without a commit: "
+        "then the window is judged."
+    )
+
+
+NO_LAG_NOW: Final = RuleSpec(
+    Rule.NO_LAG_NOW,
+    Status.OK,
+    _there_is_no_lag_now,
+    _no_lag_now_sentence,
+    lambda numbers: [numbers.entries - 1],
+    _more_lag,
+)
 
 
 # 4: stopped
@@ -176,7 +230,31 @@ def _not_stopped_sentence(numbers: Numbers) -> str:
     )
 
 
-STOPPED: Final = RuleSpec(Rule.STOPPED, Status.STOP, _the_commits_stopped, _stopped_sentence)
+def _one_commit(numbers: Numbers) -> str:
+    return (
+        f"One commit. With offset {_enough(numbers)} or above the partition is OK at once; below that its "
+        "window is judged again."
+    )
+
+
+def _stops_when(numbers: Numbers) -> str:
+    """What the rules after this one add: when this one would hold."""
+    left_ms, last = numbers.span_ms - numbers.silence_ms, numbers.offsets[-1]
+    at_the_head = numbers.lowest_sample != UNKNOWN and numbers.lowest_sample <= last
+    if left_ms < 0:
+        return f"STOP, when no commit comes and all stored heads are above {last}."
+    also = f" and all stored heads are above {last}" if at_the_head else ""
+    return f"STOP, when no commit comes for more than another {_seconds(left_ms)}{also}."
+
+
+STOPPED: Final = RuleSpec(
+    Rule.STOPPED,
+    Status.STOP,
+    _the_commits_stopped,
+    _stopped_sentence,
+    lambda numbers: sorted({0, numbers.entries - 1}),
+    _one_commit,
+)
 
 
 # 5: rewound
@@ -195,9 +273,20 @@ def rewound(offset: Ints, filled: Mask) -> Mask:
     return rewound
 
 
+def _fall(offsets: Sequence[int]) -> int | None:
+    """The position of the first offset that is below the one before it."""
+    return next((at for at in range(1, len(offsets)) if offsets[at] < offsets[at - 1]), None)
+
+
+def _fell_at(numbers: Numbers) -> int:
+    fall = _fall(numbers.offsets)
+    assert fall is not None  # noqa: S101 - else the rule does not hold
+    return fall
+
+
 def _rewound_sentence(numbers: Numbers) -> str:
     offsets = numbers.offsets
-    fall = next(at for at in range(1, len(offsets)) if offsets[at] < offsets[at - 1])
+    fall = _fell_at(numbers)
     height = offsets[fall - 1]
     return (
         f"The offset fell from {height} to {offsets[fall]} at commit {fall + 1} of {numbers.entries} and no "
@@ -205,7 +294,31 @@ def _rewound_sentence(numbers: Numbers) -> str:
     )
 
 
-REWOUND: Final = RuleSpec(Rule.REWOUND, Status.REWIND, lambda facts: facts.digest.rewound, _rewound_sentence)
+def _come_back(numbers: Numbers) -> str:
+    last = numbers.offsets[-1]
+    height = min(numbers.offsets[_fell_at(numbers) - 1], _enough(numbers))
+    commits = next(more for more in range(1, numbers.intervals + 1) if not _still_rewound(numbers, more))
+    return (
+        f"A commit of {height} or above, {_more(height - last, 'message')}; or {_more(commits, 'commit')}, "
+        f"with which the fall leaves the window. {_stops_when(numbers)}"
+    )
+
+
+def _still_rewound(numbers: Numbers, more: int) -> bool:
+    """After so many more commits of the last offset."""
+    offsets = [*numbers.offsets, *[numbers.offsets[-1]] * more][-numbers.intervals :]
+    fall = _fall(offsets)
+    return fall is not None and max(offsets[fall:]) < offsets[fall - 1]
+
+
+REWOUND: Final = RuleSpec(
+    Rule.REWOUND,
+    Status.REWIND,
+    lambda facts: facts.digest.rewound,
+    _rewound_sentence,
+    lambda numbers: [_fell_at(numbers) - 1, _fell_at(numbers)],
+    _come_back,
+)
 
 
 # 6: caught_up
@@ -218,20 +331,44 @@ def caught_up(windows: Windows, allowed_lag: Ints) -> Mask:
     return caught_up
 
 
-def _caught_up_sentence(numbers: Numbers) -> str:
+def _last_caught_up(numbers: Numbers) -> tuple[int, int]:
+    """The last entry that had caught up: its position, and its lag."""
     certain = [
         lag if floor == UNKNOWN else floor for lag, floor in zip(numbers.lags, numbers.floors, strict=True)
     ]
     last = max(at for at, lag in enumerate(certain) if lag != UNKNOWN and lag <= numbers.allowed_lag)
+    return last, certain[last]
+
+
+def _caught_up_sentence(numbers: Numbers) -> str:
+    last, lag = _last_caught_up(numbers)
     return (
-        f"The lag is {numbers.current_lag} now, but it was {certain[last]} at commit {last + 1} of "
+        f"The lag is {numbers.current_lag} now, but it was {lag} at commit {last + 1} of "
         f"{numbers.entries} (offset {numbers.offsets[last]}), where {numbers.allowed_lag} is allowed: the "
         "consumer has caught up within the window."
     )
 
 
+def _not_caught_up_again(numbers: Numbers) -> str:
+    commits = _pushed_out(numbers, _last_caught_up(numbers)[0])
+    return (
+        f"{_more(commits, 'commit')}, all with a lag above {numbers.allowed_lag}: then no commit of the "
+        f"window has caught up, and its trend decides. {_stops_when(numbers)}"
+    )
+
+
+def _pushed_out(numbers: Numbers, entry: int) -> int:
+    """The number of commits after which an entry has left the window."""
+    return numbers.intervals - numbers.entries + entry + 1
+
+
 CAUGHT_UP: Final = RuleSpec(
-    Rule.CAUGHT_UP, Status.OK, lambda facts: facts.digest.caught_up, _caught_up_sentence
+    Rule.CAUGHT_UP,
+    Status.OK,
+    lambda facts: facts.digest.caught_up,
+    _caught_up_sentence,
+    lambda numbers: [_last_caught_up(numbers)[0]],
+    _not_caught_up_again,
 )
 
 
@@ -261,7 +398,21 @@ def _stalled_sentence(numbers: Numbers) -> str:
     )
 
 
-STALLED: Final = RuleSpec(Rule.STALLED, Status.STALL, lambda facts: facts.digest.stalled, _stalled_sentence)
+def _another_offset(numbers: Numbers) -> str:
+    return (
+        f"One commit above offset {numbers.offsets[-1]}; with {_enough(numbers)} or above the partition is OK "
+        f"at once. {_stops_when(numbers)}"
+    )
+
+
+STALLED: Final = RuleSpec(
+    Rule.STALLED,
+    Status.STALL,
+    lambda facts: facts.digest.stalled,
+    _stalled_sentence,
+    _every_entry,
+    _another_offset,
+)
 STALLED_OVER_A_FULL_WINDOW: Final = replace(STALLED, holds=_stalled_over_a_full_window)
 
 
@@ -294,19 +445,48 @@ def _falling_behind_sentence(numbers: Numbers) -> str:
     )
 
 
+def _a_lower_lag(numbers: Numbers) -> str:
+    known = [lag for lag in numbers.lags if lag != UNKNOWN]
+    lower = f"One commit with a lag below {known[-1]}" if known else "Two commits, the second with less lag"
+    return f"{lower}. {_stops_when(numbers)}"
+
+
+def _shrinkings(numbers: Numbers) -> list[tuple[int, int]]:
+    """Positions of two neighbours among the known lags, the second of which is lower."""
+    lags = numbers.lags
+    return [(before, after) for before, after in pairwise(_known_lags(numbers)) if lags[after] < lags[before]]
+
+
 def _keeping_pace_sentence(numbers: Numbers) -> str:
-    known = [(at, lag) for at, lag in enumerate(numbers.lags) if lag != UNKNOWN]
-    (before, high), (after, low) = next(pair for pair in pairwise(known) if pair[1][1] < pair[0][1])
+    before, after = _shrinkings(numbers)[0]
     return (
-        f"The lag is {numbers.current_lag} now, but it shrank from {high} to {low} between commits "
+        f"The lag is {numbers.current_lag} now, but it shrank from {numbers.lags[before]} to "
+        f"{numbers.lags[after]} between commits "
         f"{before + 1} and {after + 1} of {numbers.entries}: the consumer moves and catches up at times."
     )
 
 
+def _no_lower_lag(numbers: Numbers) -> str:
+    commits = _pushed_out(numbers, _shrinkings(numbers)[-1][0])
+    return f"WARN, when the lag does not shrink in {_more(commits, 'commit')}. {_stops_when(numbers)}"
+
+
 FALLING_BEHIND: Final = RuleSpec(
-    Rule.FALLING_BEHIND, Status.WARN, lambda facts: facts.digest.falling_behind, _falling_behind_sentence
+    Rule.FALLING_BEHIND,
+    Status.WARN,
+    lambda facts: facts.digest.falling_behind,
+    _falling_behind_sentence,
+    _known_lags,
+    _a_lower_lag,
 )
-KEEPING_PACE: Final = RuleSpec(Rule.KEEPING_PACE, Status.OK, _otherwise, _keeping_pace_sentence)
+KEEPING_PACE: Final = RuleSpec(
+    Rule.KEEPING_PACE,
+    Status.OK,
+    _otherwise,
+    _keeping_pace_sentence,
+    lambda numbers: _shrinkings(numbers)[0],
+    _no_lower_lag,
+)
 
 
 # 10: growing, and 11: not_growing where none of the rules of `trend` holds
@@ -332,13 +512,24 @@ def growing(windows: Windows, entries: Ints) -> Mask:
     known = lag != UNKNOWN
     full = (entries == windows.intervals) & enough_known(known)
     # most lags do not end above where they begin, and those need not be fitted
-    first, last = known.argmax(axis=1), known.shape[1] - 1 - known[:, ::-1].argmax(axis=1)
-    every = np.arange(windows.rows)
-    rows = np.flatnonzero(full & (lag[every, last] - lag[every, first] >= LEAST_RISE))
+    rows = np.flatnonzero(full & _ends_higher(lag, known))
     if len(rows):
-        line = fit(windows.offset[rows, :-1] + lag[rows], lag[rows], known[rows])
-        growing[rows] = (line.slope >= WORTH_A_WARNING) & (line.straightness >= STRAIGHT)
+        growing[rows] = _on_a_line(windows.offset[rows, :-1] + lag[rows], lag[rows], known[rows])
     return growing
+
+
+def _ends_higher(lag: Ints, known: Mask) -> Mask:
+    """Whether the last known lag is above the first by what counts."""
+    first, last = known.argmax(axis=1), known.shape[1] - 1 - known[:, ::-1].argmax(axis=1)
+    every = np.arange(len(lag))
+    higher: Mask = lag[every, last] - lag[every, first] >= LEAST_RISE
+    return higher
+
+
+def _on_a_line(head: Ints, lag: Ints, known: Mask) -> Mask:
+    """Whether the known lags rise along a line over the heads."""
+    line = fit(head, lag, known)
+    return (line.slope >= WORTH_A_WARNING) & (line.straightness >= STRAIGHT)
 
 
 def _growing_sentence(numbers: Numbers) -> str:
@@ -378,8 +569,65 @@ def _line(numbers: Numbers) -> Line:
     return fit(offset + lag, lag, lag != UNKNOWN)
 
 
-GROWING: Final = RuleSpec(Rule.GROWING, Status.WARN, lambda facts: facts.digest.growing, _growing_sentence)
-NOT_GROWING: Final = RuleSpec(Rule.NOT_GROWING, Status.OK, _otherwise, _not_growing_sentence)
+def _line_entries(numbers: Numbers) -> Sequence[int]:
+    """The newest is left out, as in the rule."""
+    return [at for at in _known_lags(numbers) if at < numbers.entries - 1]
+
+
+def _off_the_line(numbers: Numbers) -> str:
+    leads_to, below = _bend(numbers)
+    return (
+        f"A lag below {below} at the next commit, where the line leads to {leads_to}; with offset "
+        f"{_enough(numbers)} or above the partition is OK at once. {_stops_when(numbers)}"
+    )
+
+
+def _bend(numbers: Numbers) -> tuple[int, int]:
+    """The lag that the line leads to at the next commit, and the one below which there is no line any more.
+
+    That lag counts once another commit follows, since the newest is left out; two entries have left by then.
+    """
+    at = np.array(_known_lags(numbers))
+    lag, offset = np.array(numbers.lags)[at], np.array(numbers.offsets)[at]
+    head = offset + lag
+    next_head = int(head[-1] + (head[-1] - head[0]) / max(at[-1] - at[0], 1))
+    slope = float(_line(numbers).slope[0])
+    leads_to = round(float(lag.mean()) + slope * (next_head - float(head.mean())))
+    kept = at >= 2
+    # a row for each lag that the next commit could have
+    lags = np.unique(np.linspace(0, leads_to, 201).astype(np.int64))
+    rows = np.column_stack([np.tile(lag[kept], (len(lags), 1)), lags])
+    heads = np.tile(np.append(head[kept], next_head), (len(lags), 1))
+    every = np.ones(rows.shape, dtype=np.bool_)
+    rises = _ends_higher(rows, every) & _on_a_line(heads, rows, every)
+    return leads_to, int(lags[~rises].max(initial=0)) + 1
+
+
+def _growth(numbers: Numbers) -> str:
+    missing = numbers.intervals - numbers.entries
+    if missing:
+        return f"{_more(missing, 'commit')}: growth shows in a full window. {_stops_when(numbers)}"
+    return (
+        f"WARN, when the lag rises along a line over {numbers.intervals} commits, by {LEAST_RISE} messages and "
+        f"{WORTH_A_WARNING:.0%} of what comes in at least. {_stops_when(numbers)}"
+    )
+
+
+GROWING: Final = RuleSpec(
+    Rule.GROWING,
+    Status.WARN,
+    lambda facts: facts.digest.growing,
+    _growing_sentence,
+    _line_entries,
+    _off_the_line,
+)
+NOT_GROWING: Final = RuleSpec(
+    Rule.NOT_GROWING, Status.OK, _otherwise, _not_growing_sentence, _line_entries, _growth
+)
+
+
+def _more(number: int, what: str) -> str:
+    return f"{number} more {what}{'' if number == 1 else 's'}"
 
 
 def _seconds(milliseconds: int) -> str:

@@ -49,10 +49,34 @@ class PartitionFields(BurrowPartition[_Status, _Share], Generic[_Status, _Share]
     tail: Annotated[int | None, Meta(description="Oldest offset on the broker; null: not known")]
     rule: Annotated[str | None, Meta(description="The rule that decided, see docs/rules.md; null: OK")] = None
     because: Annotated[str | None, Meta(description="Its sentence with the numbers; null: OK")] = None
+    decided_by: Annotated[
+        tuple[Count, ...],
+        Meta(description="The commits that the rule looked at: positions in the window, 0 is the oldest"),
+    ] = ()
+    would_change: Annotated[
+        str | None, Meta(description="What would change the verdict, with the numbers; null: OK")
+    ] = None
 
 
 class PartitionStatus(PartitionFields[Status, float], frozen=True, gc=False):
-    """The verdict on one partition of a group; `rule` and `because` are set by `explained` only."""
+    """The verdict on one partition of a group; `rule` and what follows it are set by `explained` and `windows` only."""
+
+
+class WindowEntry(Entry, frozen=True, gc=False):
+    """One commit of a window, with both bounds of its lag."""
+
+    floor: Annotated[
+        Count | None,
+        Meta(description="Lag behind the head of the last poll before the commit: a lower bound"),
+    ]
+
+
+class PartitionWindow(msgspec.Struct, frozen=True):
+    """One partition of a group with its verdict explained, also where it is OK, and the whole window."""
+
+    partition: PartitionStatus
+    # oldest first; empty: no commit yet
+    window: tuple[WindowEntry, ...]
 
 
 class GroupStatus(msgspec.Struct, frozen=True):
@@ -149,6 +173,9 @@ class ClusterSnapshot(Protocol):
 
     def consumers_reading(self, group: str) -> tuple[GroupConsumer, ...]:
         """The consumers that read the last commits of its partitions."""
+
+    def windows(self, group: GroupStatus) -> tuple[PartitionWindow, ...]:
+        """The partitions of a group of this snapshot, or some of them, in the given order: explained, with windows."""
 
     def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
         """By topic (sorted), then partition number."""

@@ -14,7 +14,7 @@ import numpy as np
 from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
 from warren.evaluator.facts import Numbers
-from warren.evaluator.rules import Rule
+from warren.evaluator.rules import Rule, RuleSpec
 from warren.evaluator.verdict import whole_seconds
 from warren.snapshot.model import (
     Entry,
@@ -22,7 +22,9 @@ from warren.snapshot.model import (
     GroupStatus,
     PartitionDetail,
     PartitionStatus,
+    PartitionWindow,
     TopicPartitionHead,
+    WindowEntry,
 )
 from warren.snapshot.tables import GroupTable, WindowTable
 
@@ -109,7 +111,7 @@ class ClusterView:
     rolled: Groups
     partition_count: Ints
     # by bucket
-    windows: Sequence[WindowArrays]
+    arrays: Sequence[WindowArrays]
     # group: owners of its partitions
     owners: Mapping[str, Sequence[Owner]]
     # topic id: topic
@@ -241,6 +243,20 @@ class ClusterView:
             maxlag=None if group.maxlag is None else explained(group.maxlag),
         )
 
+    def windows(self, group: GroupStatus) -> tuple[PartitionWindow, ...]:
+        number = self.structure.index.get(group.group)
+        rows = {} if number is None else dict(self._rows_by_topic(number))
+        wanted = {one.topic for one in group.partitions}
+        by_topic = {topic: self._by_partition(rows[topic]) for topic in wanted & rows.keys()}
+
+        def with_window(one: PartitionStatus) -> PartitionWindow:
+            row = by_topic.get(one.topic, {}).get(one.partition)
+            if row is None:
+                return PartitionWindow(self._never_committed(one), ())
+            return PartitionWindow(self._explained(one, row), self._window(row))
+
+        return tuple(map(with_window, group.partitions))
+
     def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
         number = self.structure.index.get(group)
         if number is None:
@@ -349,39 +365,61 @@ class ClusterView:
 
     def _explained(self, one: PartitionStatus, row: int) -> PartitionStatus:
         tp, rules = self.structure.tp[row], self.rules
-        window, at = self.windows[self.structure.bucket[row]], int(self.structure.row[row])
+        window, at = self.arrays[self.structure.bucket[row]], int(self.structure.row[row])
         filled = slice(window.offset.shape[1] - int(self.entries[row]), None)
         offsets, timestamps, lags, floors = (
             each[at, filled].tolist() for each in (window.offset, window.timestamp, window.lag, window.floor)
         )
-        rule, moments = Rule(self.verdict.rule[row]), self.moments
-        because = rules.book.spec(rule).because(
-            Numbers(
-                offsets=offsets,
-                timestamps=timestamps,
-                lags=lags,
-                floors=floors,
-                intervals=rules.intervals,
-                complete=one.complete,
-                minimum_complete=rules.minimum_complete,
-                current_lag=one.current_lag,
-                allowed_lag=int(rules.allowed_lag),
-                head=int(self.head[tp] if moments is None else moments.head[row]),
-                lowest_sample=int(self.lowest[tp] if moments is None else moments.lowest[row]),
-                now_ms=whole_seconds(self.as_of_ms if moments is None else int(moments.now_ms[row])),
-            )
+        moments = self.moments
+        numbers = Numbers(
+            offsets=offsets,
+            timestamps=timestamps,
+            lags=lags,
+            floors=floors,
+            intervals=rules.intervals,
+            complete=one.complete,
+            minimum_complete=rules.minimum_complete,
+            current_lag=one.current_lag,
+            allowed_lag=int(rules.allowed_lag),
+            head=int(self.head[tp] if moments is None else moments.head[row]),
+            lowest_sample=int(self.lowest[tp] if moments is None else moments.lowest[row]),
+            now_ms=whole_seconds(self.as_of_ms if moments is None else int(moments.now_ms[row])),
         )
-        return msgspec.structs.replace(one, rule=rule.name.lower(), because=because)
+        return _explained_by(rules.book.spec(self.verdict.rule[row]), one, numbers)
+
+    def _never_committed(self, one: PartitionStatus) -> PartitionStatus:
+        rules = self.rules
+        share, allowed, now_ms = rules.minimum_complete, int(rules.allowed_lag), whole_seconds(self.as_of_ms)
+        nothing = Numbers([], [], [], [], rules.intervals, 0.0, share, 0, allowed, UNKNOWN, UNKNOWN, now_ms)
+        return _explained_by(rules.book.spec(Rule.NO_COMMIT), one, nothing)
+
+    def _window(self, row: int) -> tuple[WindowEntry, ...]:
+        window, at = self.arrays[self.structure.bucket[row]], int(self.structure.row[row])
+        filled = slice(window.offset.shape[1] - int(self.entries[row]), None)
+        columns = (
+            each[at, filled].tolist()
+            for each in (window.offset, window.timestamp, window.observed_at, window.lag, window.floor)
+        )
+        return tuple(
+            WindowEntry(
+                offset,
+                timestamp,
+                observed_at,
+                None if lag == UNKNOWN else lag,
+                None if floor == UNKNOWN else floor,
+            )
+            for offset, timestamp, observed_at, lag, floor in zip(*columns, strict=True)
+        )
 
     def _entries(self, row: int) -> tuple[Entry | None, ...]:
-        window, at = self.windows[self.structure.bucket[row]], int(self.structure.row[row])
+        window, at = self.arrays[self.structure.bucket[row]], int(self.structure.row[row])
         width = window.offset.shape[1]
         empty = width - int(self.entries[row])
         entries = (window.entry(at, slot) for slot in range(empty, width))
         return (*(None,) * empty, *entries)
 
     def _floors(self, row: int) -> tuple[int | None, ...]:
-        window, at = self.windows[self.structure.bucket[row]], int(self.structure.row[row])
+        window, at = self.arrays[self.structure.bucket[row]], int(self.structure.row[row])
         return tuple(None if each == UNKNOWN else each for each in window.floor[at].tolist())
 
     def _owners_of(self, group: str) -> dict[tuple[str, int], tuple[str, str]]:
@@ -390,3 +428,13 @@ class ClusterView:
             (self.topic_names.get(each.topic, each.topic), each.partition): (each.owner, each.client_id)
             for each in self.owners.get(group, ())
         }
+
+
+def _explained_by(spec: RuleSpec, one: PartitionStatus, numbers: Numbers) -> PartitionStatus:
+    return msgspec.structs.replace(
+        one,
+        rule=spec.rule.name.lower(),
+        because=spec.because(numbers),
+        decided_by=tuple(spec.decided_by(numbers)),
+        would_change=spec.would_change(numbers),
+    )

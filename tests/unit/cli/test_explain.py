@@ -29,6 +29,8 @@ STOPPED: Final = """\
 STOP   a: lag 2, 1 of 1 commits, rule stopped
        The only commit is 9 s old, and the lag is 2; the lowest stored head 7 is above the last
        committed offset 5, so the consumer was not at the head a moment ago either.
+       What would change it: One commit. With offset 7 or above the partition is OK at once; below
+       that its window is judged again.
 """
 
 
@@ -89,6 +91,9 @@ def test_json_has_one_object_per_partition() -> None:
         "rule": "falling_behind",
         "because": "The offsets move from 235 to 262, but over 10 commits the lag never shrinks: "
         "141, 154, 167, 180, 193, 222, 235, 248, 261, 274, and 290 now.",
+        "decided_by": [*range(10)],
+        "would_change": "One commit with a lag below 274. STOP, when no commit comes for more than another "
+        "19.831 s.",
     }
     assert [one["partition"] for one in found.objects] == [0, 1, 2]
 
@@ -103,7 +108,7 @@ def test_all_captured_windows_have_burrows_verdict() -> None:
     assert [[one[name] for name in fields] for one in found.objects] == [
         [one[name] for name in fields] for one in expected
     ]
-    assert set(found.objects[0]) == {*fields, "rule", "because"}
+    assert set(found.objects[0]) == {*fields, "rule", "because", "decided_by", "would_change"}
 
 
 def test_now_can_be_given_in_milliseconds_and_as_a_date() -> None:

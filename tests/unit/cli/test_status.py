@@ -142,7 +142,7 @@ def test_a_group_in_trouble_says_why(
     assert max(map(len, output.splitlines())) <= int(columns)
     for part in bad:
         assert f"{part.topic}/{part.partition}  {part.status.name}  rule stopped" in output
-        assert f"{part.topic}/{part.partition} is silent." in output
+        assert f"{part.topic}/{part.partition} is silent. What would change it: One commit." in output
     shown = json.loads(run("local", "stuck", "--json").output)["clusters"][0]["partitions"]
     assert {part["because"] for part in shown if part["status"] != "OK"} == {
         f"{part.topic}/{part.partition} is silent." for part in bad

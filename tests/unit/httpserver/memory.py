@@ -17,7 +17,9 @@ from warren.snapshot.model import (
     GroupStatus,
     PartitionDetail,
     PartitionStatus,
+    PartitionWindow,
     TopicPartitionHead,
+    WindowEntry,
 )
 from warren.snapshot.tables import GroupTable, WindowTable
 
@@ -101,12 +103,16 @@ class MemorySnapshot:
     def explained(self, group: GroupStatus) -> GroupStatus:
         """With reasons that can be told from each other."""
         partitions = tuple(
-            msgspec.structs.replace(part, rule="stopped", because=f"{part.topic}/{part.partition} is silent.")
-            if part.status != Status.OK
-            else part
-            for part in group.partitions
+            _explained(part) if part.status != Status.OK else part for part in group.partitions
         )
         return msgspec.structs.replace(group, partitions=partitions)
+
+    def windows(self, group: GroupStatus) -> tuple[PartitionWindow, ...]:
+        details = self.details.get(group.group, {})
+        return tuple(
+            PartitionWindow(_explained(part), _window(details.get(part.topic, ())[part.partition :][:1]))
+            for part in group.partitions
+        )
 
     def detail(self, group: str) -> dict[str, tuple[PartitionDetail, ...]] | None:
         found = self.details.get(group)
@@ -118,6 +124,22 @@ class MemorySnapshot:
             statuses={name: value for name, value in self.statuses.items() if name != group},
             details={name: value for name, value in self.details.items() if name != group},
         )
+
+
+def _explained(part: PartitionStatus) -> PartitionStatus:
+    because = f"{part.topic}/{part.partition} is silent."
+    return msgspec.structs.replace(
+        part, rule="stopped", because=because, decided_by=(0,), would_change="One commit."
+    )
+
+
+def _window(detail: tuple[PartitionDetail, ...]) -> tuple[WindowEntry, ...]:
+    return tuple(
+        WindowEntry(entry.offset, entry.timestamp, entry.observed_at, entry.lag, floor)
+        for each in detail
+        for entry, floor in zip(each.offsets, each.floors, strict=True)
+        if entry is not None
+    )
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,26 @@ def test_a_partition_that_is_not_ok_says_which_rule_decided_and_why(pipeline: Pi
     assert msgspec.structs.replace(told, partitions=slow.partitions, maxlag=slow.maxlag) == slow
 
 
+def test_windows_are_explained_with_what_decided_and_what_would_change_it(pipeline: Pipeline) -> None:
+    quiet = pipeline.trigger(look(HEADS, NOW + 60_000), now_ms=NOW + 60_000)
+    slow = quiet.group("slow")
+    assert slow is not None
+    backwards = msgspec.structs.replace(slow, partitions=slow.partitions[::-1])
+    *others, first = quiet.windows(backwards)
+    assert first.partition == quiet.explained(slow).partitions[0]
+    assert (first.partition.decided_by, first.partition.would_change) == (
+        (0,),
+        "One commit. With offset 100 or above the partition is OK at once; below that its window is judged again.",
+    )
+    assert first.partition.end is not None
+    (entry,) = first.window
+    assert (entry.offset, entry.timestamp, entry.lag) == (90, first.partition.end.timestamp, 10)
+    assert [(each.partition.rule, len(each.window)) for each in others] == [
+        ("no_lag_now", 1),
+        ("no_commit", 0),
+    ]
+
+
 def test_the_reason_of_a_view_stays_that_of_its_moment(pipeline: Pipeline) -> None:
     quiet = pipeline.trigger(look(HEADS, NOW + 60_000), now_ms=NOW + 60_000)
     slow = quiet.group("slow")

@@ -19,6 +19,7 @@ _SHAPES: Final = (
     shapes.Groups,
     shapes.GroupDetail,
     shapes.GroupTopic,
+    shapes.GroupWindows,
     shapes.GroupHistory,
     shapes.ClusterHistory,
     shapes.Changes,

@@ -71,6 +71,13 @@ GROUP_TOPIC: Final = Operation(
     "One topic of a group with the whole window of every partition",
     shapes.GroupTopic,
 )
+GROUP_WINDOWS: Final = Operation(
+    "groupWindows",
+    "/v4/clusters/{cluster}/groups/{group}/windows",
+    "The partitions of a group, worst first, with their windows, why they have their status and what would change it",
+    shapes.GroupWindows,
+    (parameters.PARTITION_STATUS, parameters.OFFSET, parameters.WINDOWS_LIMIT),
+)
 CHANGES: Final = Operation(
     "changes",
     "/v4/clusters/{cluster}/changes",
@@ -119,6 +126,7 @@ OPERATIONS: Final = (
     GROUPS,
     GROUP,
     GROUP_TOPIC,
+    GROUP_WINDOWS,
     GROUP_HISTORY,
     CLUSTER_HISTORY,
     CHANGES,

@@ -28,6 +28,7 @@ from warren.httpserver.v4.operations import (
     CHANGES,
     GROUP,
     GROUP_TOPIC,
+    GROUP_WINDOWS,
     GROUPS,
     HEALTH,
     OPENAPI,
@@ -41,7 +42,7 @@ from warren.httpserver.v4.parameters import (
     values,
 )
 from warren.httpserver.v4.sinks import sink_health
-from warren.snapshot.model import ClusterSnapshot, PartitionDetail, PartitionStatus
+from warren.snapshot.model import ClusterSnapshot, PartitionStatus, PartitionWindow
 from warren.snapshot.tables import GroupTable
 
 # open event streams; each is a socket and a task
@@ -104,6 +105,7 @@ class Pages:
             ("GET", GROUPS.route): self._of_cluster(GROUPS, self.groups),
             ("GET", GROUP.route): self._of_cluster(GROUP, self.group),
             ("GET", GROUP_TOPIC.route): self._of_cluster(GROUP_TOPIC, self.group_topic),
+            ("GET", GROUP_WINDOWS.route): self._of_cluster(GROUP_WINDOWS, self.group_windows),
             ("GET", CHANGES.route): self._of_cluster(CHANGES, self.changes),
         }
 
@@ -211,20 +213,40 @@ class Pages:
         found = first_found(names[1], snapshot.group)
         if found is None:
             return _NO_GROUP
-        windows = snapshot.detail(found.group) or {}
-        topic = first_found(names[2], lambda name: name if name in windows else None)
+        topics = {part.topic for part in found.partitions}
+        topic = first_found(names[2], lambda name: name if name in topics else None)
         if topic is None:
             return _NO_TOPIC
         shown = tuple(part for part in found.partitions if part.topic == topic)
-        explained = snapshot.explained(msgspec.structs.replace(found, partitions=shown))
-        partitions = [
-            shapes.PartitionWindow(**_partition(part), window=_window(windows[topic][part.partition]))
-            for part in explained.partitions
-        ]
-        lag = sum(part.current_lag for part in partitions)
+        windows = snapshot.windows(msgspec.structs.replace(found, partitions=shown))
+        lag = sum(part.current_lag for part in shown)
+        partitions = [partition_window(each) for each in windows]
         return as_json(
             shapes.GroupTopic(
                 requested.cluster, _snapshot(requested.history), found.group, topic, lag, partitions
+            )
+        )
+
+    def group_windows(self, requested: _ClusterRequest) -> Reply:
+        given, snapshot = requested.values, requested.snapshot
+        found = first_found(requested.request.names[1], snapshot.group)
+        if found is None:
+            return _NO_GROUP
+        fitting = [
+            each for each in found.partitions if given["status"] is None or each.status in given["status"]
+        ]
+        # a stable order: of equal ones by topic and partition
+        fitting.sort(key=lambda each: (each.status, each.current_lag), reverse=True)
+        page = tuple(fitting[given["offset"] : given["offset"] + given["limit"]])
+        windows = snapshot.windows(msgspec.structs.replace(found, partitions=page))
+        return as_json(
+            shapes.GroupWindows(
+                requested.cluster,
+                _snapshot(requested.history),
+                found.group,
+                len(fitting),
+                given["offset"],
+                [partition_window(each) for each in windows],
             )
         )
 
@@ -348,9 +370,5 @@ def _partition(part: PartitionStatus) -> dict[str, Any]:
     return msgspec.structs.asdict(part) | shown
 
 
-def _window(detail: PartitionDetail) -> list[shapes.WindowEntry]:
-    return [
-        shapes.WindowEntry(entry.offset, entry.timestamp, entry.observed_at, entry.lag, floor)
-        for entry, floor in zip(detail.offsets, detail.floors, strict=True)
-        if entry is not None
-    ]
+def partition_window(found: PartitionWindow) -> shapes.PartitionWindow:
+    return shapes.PartitionWindow(**_partition(found.partition), window=list(found.window))

@@ -12,6 +12,8 @@ from warren.common.status import Status
 
 MAX_WAIT_S: Final = 60
 MAX_LIMIT: Final = 100_000
+# windows on a page: each has sentences and some kilobytes of JSON
+MAX_WINDOWS: Final = 1000
 _MAX_OFFSET: Final = 1_000_000_000
 _UNITS_MS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000}
 _REVISIONS: Final = 1_000_000
@@ -191,6 +193,13 @@ LIMIT: Final = Parameter(
     {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 1000},
     _number(1, MAX_LIMIT),
     1000,
+)
+WINDOWS_LIMIT: Final = Parameter(
+    "limit",
+    "Maximum number on a page",
+    {"type": "integer", "minimum": 1, "maximum": MAX_WINDOWS, "default": 100},
+    _number(1, MAX_WINDOWS),
+    100,
 )
 HISTORY_SINCE: Final = _duration_parameter(
     "since",

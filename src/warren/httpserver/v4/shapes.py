@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from warren.snapshot.model import Count, Entry, GroupConsumer, Milliseconds, PartitionFields
+from warren.snapshot.model import Count, GroupConsumer, Milliseconds, PartitionFields, WindowEntry
 
 GroupStatusName = Literal["OK", "WARN", "ERR"]
 IncidentStatusName = Literal["NOTFOUND", "OK", "WARN", "ERR"]
@@ -86,21 +86,12 @@ class Changes(msgspec.Struct, frozen=True):
     removed: Annotated[list[str], Meta(description="Groups that were removed")]
 
 
-class WindowEntry(Entry, frozen=True):
-    """One commit of a window, with both bounds of its lag."""
-
-    floor: Annotated[
-        Count | None,
-        Meta(description="Lag behind the head of the last poll before the commit: a lower bound"),
-    ]
-
-
 class Partition(PartitionFields[PartitionStatusName, Share], frozen=True):
     """The verdict on one partition of a group."""
 
 
 class PartitionWindow(Partition, frozen=True, kw_only=True):
-    """The verdict on one partition of a group, with the whole window."""
+    """The verdict on one partition of a group, explained also where it is OK, with the whole window."""
 
     window: Annotated[list[WindowEntry], Meta(description="Oldest first; empty: no commit yet")]
 
@@ -125,6 +116,17 @@ class GroupTopic(msgspec.Struct, frozen=True):
     group: str
     topic: str
     totallag: Count
+    partitions: list[PartitionWindow]
+
+
+class GroupWindows(msgspec.Struct, frozen=True):
+    """Partitions of a group with their windows; of equal statuses the greatest lag first."""
+
+    cluster: str
+    snapshot: Snapshot
+    group: str
+    total: Annotated[Count, Meta(description="Partitions that match, on all pages")]
+    offset: Count
     partitions: list[PartitionWindow]
 
 

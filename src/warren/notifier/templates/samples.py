@@ -106,6 +106,8 @@ def sparse(message: Message) -> Message:
             tail=None,
             rule=None,
             because=None,
+            decided_by=(),
+            would_change=None,
         )
         for one in result.partitions
     )

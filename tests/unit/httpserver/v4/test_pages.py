@@ -14,6 +14,7 @@ from tests.unit.httpserver.asgi import ask
 from tests.unit.httpserver.captures import usual_snapshot
 from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel, MemoryProgress, MemorySnapshot
 
+from warren.common.status import Status
 from warren.config import Settings
 from warren.httpserver.app import App
 from warren.httpserver.v4 import shapes
@@ -232,6 +233,40 @@ def test_partitions_that_are_not_ok_say_why(app: App) -> None:
             assert (part["rule"], part["because"]) == why
     for part in got(app, "/v4/clusters/local/groups/healthy")["partitions"]:
         assert (part["rule"], part["because"]) == (None, None)
+
+
+def test_windows_come_worst_first_with_what_decided_and_what_would_change_it(app: App) -> None:
+    page = got(app, "/v4/clusters/local/groups/stuck/windows")
+    shown = page["partitions"]
+    order = [(part["status"], part["current_lag"]) for part in shown]
+    assert order == sorted(order, key=lambda each: (Status[each[0]], each[1]), reverse=True)
+    assert (page["total"], page["offset"]) == (len(shown), 0)
+    of_group = got(app, "/v4/clusters/local/groups/stuck")["partitions"]
+    assert len(shown) == len(of_group)
+    for part in shown:
+        assert part["would_change"] == "One commit."
+        assert part["decided_by"] == [0]
+        assert part["window"][0]["offset"] == part["start"]["offset"]
+        assert part["window"][-1]["offset"] == part["end"]["offset"]
+        del part["window"]
+    assert sorted(shown, key=_where) == sorted(of_group, key=_where)
+
+
+def test_windows_of_partitions_that_are_ok_are_explained_too(app: App) -> None:
+    for part in got(app, "/v4/clusters/local/groups/healthy/windows")["partitions"]:
+        assert (part["status"], part["rule"]) == ("OK", "stopped")
+
+
+def test_windows_come_in_pages_and_by_status(app: App) -> None:
+    whole = got(app, "/v4/clusters/local/groups/stuck/windows")
+    second = got(app, "/v4/clusters/local/groups/stuck/windows?offset=1&limit=1")
+    assert second["partitions"] == whole["partitions"][1:2]
+    assert second["total"] == whole["total"]
+    assert got(app, "/v4/clusters/local/groups/stuck/windows?status=OK")["partitions"] == []
+
+
+def _where(part: dict[str, Any]) -> tuple[str, int]:
+    return part["topic"], part["partition"]
 
 
 def replace_part(part: Any, **changes: Any) -> Any:
