@@ -98,12 +98,12 @@ class Service:
 
         return Sinks(self._settings, self.engine, lambda: self.engine.session)
 
-    def _page(self, cluster: str, group: str) -> str:
-        """The URL of a group's page; the port is known once the listener has one."""
+    def _page(self, cluster: str, group: str, incident: str = "") -> str:
+        """The URL of the page of an incident or a group; the port is known once the listener has one."""
         from warren.notifier.links import pages  # noqa: PLC0415
 
         first = next(iter(self.urls.values()), "")
-        return pages(self._settings, urlsplit(first).port)(cluster, group)
+        return pages(self._settings, urlsplit(first).port)(cluster, group, incident)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

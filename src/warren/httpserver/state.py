@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from warren.common.sink_state import SinkState
-from warren.notifier.record import Incident, Leadership, ModuleCounts
+from warren.notifier.record import Incident, IncidentEvidence, Leadership, ModuleCounts
 from warren.snapshot.model import ClusterSnapshot
 
 
@@ -97,6 +97,9 @@ class Notifying(Protocol):
 
     def incidents(self) -> Sequence[Incident]:
         """Open ones first, each kind with the newest first."""
+
+    def evidence(self, incident: Incident) -> IncidentEvidence:
+        """What an incident looked like at its opening, at its worst and at its end."""
 
     def leadership(self) -> Leadership: ...
 

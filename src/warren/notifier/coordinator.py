@@ -20,6 +20,7 @@ from warren.common.status import Status
 from warren.config import Settings
 from warren.config.settings import AnyNotifier
 from warren.errors import ConfigError
+from warren.notifier import evidence
 from warren.notifier.deliveries import Deliveries, MessageSender, QueuedMessage
 from warren.notifier.incidents import (
     DeliveryResult,
@@ -32,8 +33,9 @@ from warren.notifier.incidents import (
 )
 from warren.notifier.leadership import Election, Leader, SingleInstance, instance_name
 from warren.notifier.ledger import Ledger
+from warren.notifier.links import Page
 from warren.notifier.message import Message
-from warren.notifier.record import Ending, Incident, Leadership, ModuleCounts
+from warren.notifier.record import Ending, Incident, IncidentEvidence, Leadership, ModuleCounts
 from warren.notifier.retries import wait_ms
 from warren.notifier.rules import Module, Moment
 from warren.notifier.senders import sender
@@ -58,7 +60,7 @@ _MOST_REMEMBERED: Final = 100_000
 # in place of a group's name: the cluster itself. Kafka's groups may have no name either; those are not notified
 CLUSTER: Final = ""
 
-MakeSender = Callable[[str, AnyNotifier, Callable[[str, str], str]], MessageSender]
+MakeSender = Callable[[str, AnyNotifier, Page], MessageSender]
 
 
 class Progress(Protocol):
@@ -97,7 +99,7 @@ class Coordinator:
         self,
         settings: Settings,
         answers: Snapshots,
-        page: Callable[[str, str], str],
+        page: Page,
         *,
         make_sender: MakeSender | None = None,
         name: str | None = None,
@@ -109,6 +111,7 @@ class Coordinator:
             log.warning("template", problem=str(each))
         self._settings = settings
         self._answers = answers
+        self._page = page
         self._modules = tuple(Module(name, module) for name, module in settings.notifier.items())
         self._interval_s = float(min((each.settings.interval for each in self._modules), default=60))
         own_name = name or instance_name()
@@ -158,6 +161,10 @@ class Coordinator:
     def incidents(self) -> list[Incident]:
         """Open ones first, each kind with the newest first."""
         return self._ledger.incidents() if self._ledger else []
+
+    def evidence(self, incident: Incident) -> IncidentEvidence:
+        """What the incident looked like."""
+        return evidence.read(incident)
 
     def leadership(self) -> Leadership:
         return self._leader.leadership()
@@ -307,7 +314,8 @@ class Coordinator:
             group, status = table.names[at], Status(int(table.status[at]))
             if group == CLUSTER or group in unreachable or not self._watch.includes(snapshot.name, group):
                 continue
-            outcome = self._outcome(cases.get(group) or Case(snapshot.name, group), status, snapshot, moment)
+            case = cases.get(group) or Case(snapshot.name, group)
+            outcome = self._outcome(case, status, int(table.totallag[at]), snapshot, moment)
             if outcome is not None:
                 yield outcome
         for group, case in cases.items():
@@ -317,16 +325,18 @@ class Coordinator:
                 yield from self._ended({group: case}, moment, "gone")
 
     def _outcome(
-        self, case: Case, status: Status, snapshot: ClusterSnapshot, moment: Moment
+        self, case: Case, status: Status, lag: int, snapshot: ClusterSnapshot, moment: Moment
     ) -> Outcome | None:
         modules = self._accepted(case)
         try:
-            if nothing_to_do(case, status, modules, moment.now_ms):
+            worse = evidence.is_worse(case.incident, status, lag)
+            if not worse and nothing_to_do(case, status, modules, moment.now_ms):
                 return None
             result = snapshot.group(case.group)
             if result is None:
                 return group_removed(case, modules, moment, _new_id)
             outcome = evaluated(case, result, modules, moment, _new_id)
+            outcome = evidence.with_evidence(outcome, case, result, snapshot)
             # only now: most evaluations send nothing, and then no sentence is needed
             messages = tuple(
                 msgspec.structs.replace(each, result=snapshot.explained(each.result))
@@ -356,7 +366,7 @@ class Coordinator:
             self._record(ledger, batch, moment)
 
     def _record(self, ledger: Ledger, outcomes: Sequence[Outcome], moment: Moment) -> None:
-        messages = ledger.decide(outcomes, moment.now_ms)
+        messages = ledger.decide([self._with_links(each) for each in outcomes], moment.now_ms)
         for outcome in outcomes:
             begun = outcome.case.incident
             if begun is not None and begun.start_ms == moment.now_ms:
@@ -364,6 +374,13 @@ class Coordinator:
             if outcome.ended is not None:
                 log.info("incident closed", **_log_fields(outcome.ended), why=outcome.ended.ending)
         self._deliveries.add(messages)
+
+    def _with_links(self, outcome: Outcome) -> Outcome:
+        def link(message: Message) -> str:
+            return self._page(message.result.cluster, message.result.group, message.incident)
+
+        linked = tuple(msgspec.structs.replace(each, link=link(each)) for each in outcome.messages)
+        return replace(outcome, messages=linked)
 
     def _accepted(self, case: Case) -> tuple[Module, ...]:
         found = self._accepting.get(case.key)

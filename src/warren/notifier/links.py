@@ -1,27 +1,36 @@
-"""Links in messages: the page of the group that a message is about."""
+"""Links in messages: the pages of the group and of the incident that a message is about."""
 
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from typing import Protocol
 from urllib.parse import quote
 
 from warren.config.settings import Settings
 
 
-def pages(settings: Settings, port: int | None = None, host: str | None = None) -> Callable[[str, str], str]:
-    """page(cluster, group) -> URL of the group's page, or of the health page without a group; "": there is none.
+class Page(Protocol):
+    """The address of a page."""
+
+    def __call__(self, cluster: str, group: str, incident: str = "") -> str:
+        """Of the incident, without one of the group, without that of the state of all clusters; "": there is none."""
+
+
+def pages(settings: Settings, port: int | None = None, host: str | None = None) -> Page:
+    """The pages of this Warren.
 
     `port` is the one that the first listener got, where the configuration has port 0.
     """
     base = settings.general.public_url.rstrip("/") or _own_address(settings, port, host)
 
-    def page(cluster: str, group: str) -> str:
+    def page(cluster: str, group: str, incident: str = "") -> str:
         if not base:
             return ""
+        if incident:
+            return f"{base}/incidents/{quote(incident, safe='')}"
         if not group:
-            return f"{base}/v4/health"
-        return f"{base}/v4/clusters/{quote(cluster, safe='')}/groups/{quote(group, safe='')}"
+            return f"{base}/about"
+        return f"{base}/clusters/{quote(cluster, safe='')}/groups/{quote(group, safe='')}"
 
     return page
 

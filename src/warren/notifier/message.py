@@ -26,3 +26,5 @@ class Message(msgspec.Struct, frozen=True):
     decided_ms: int
     # as Burrow's templates get it: only the partitions that are not OK
     result: GroupStatus
+    # the page of the incident, or of the group where there is none; "": nobody knows Warren's address
+    link: str = ""

@@ -8,6 +8,7 @@ import msgspec
 
 from warren.common.status import Status
 from warren.notifier.message import Kind
+from warren.snapshot.model import PartitionWindow
 
 # owed: decided and not sent yet; failed: the last attempt failed; abandoned: replaced by a newer one before it was
 # sent, or its module is not configured any more
@@ -38,6 +39,42 @@ class MessageRecord(msgspec.Struct, frozen=True):
     answer: str
 
 
+class EvidenceAt(msgspec.Struct, frozen=True):
+    """A group at one moment of its incident."""
+
+    # as of which it was evaluated
+    at_ms: int
+    status: Status
+    totallag: int
+    complete: float
+    partition_count: int
+    # how many of them were not OK
+    not_ok: int
+    # the worst of those, explained; at the end those of which there is evidence, whatever their status
+    partitions: tuple[PartitionWindow, ...]
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """The three moments of an incident, each packed: they are read seldom, and there are thousands of incidents."""
+
+    opening: bytes = b""
+    # empty while nothing was worse than the opening
+    worst: bytes = b""
+    # of the worst moment
+    worst_status: Status = Status.OK
+    worst_lag: int = 0
+    # empty while it is open
+    end: bytes = b""
+
+
+class IncidentEvidence(msgspec.Struct, frozen=True):
+    """The same for a reader; None: there is none."""
+
+    opening: EvidenceAt | None
+    worst: EvidenceAt | None
+    end: EvidenceAt | None
+
+
 class Incident(msgspec.Struct, frozen=True):
     """One group from the moment it was not OK until it was again; or a cluster that is unreachable."""
 
@@ -56,6 +93,8 @@ class Incident(msgspec.Struct, frozen=True):
     messages: tuple[MessageRecord, ...] = ()
     # of a cluster: why it is unreachable
     reason: str = ""
+    # None: of a cluster, or stored by a version that kept none
+    evidence: Evidence | None = None
 
     @property
     def is_open(self) -> bool:

@@ -13,14 +13,14 @@ from schemathesis import GenerationMode
 from tests.integration.httpserver.test_server import local, serving
 from tests.unit.httpserver.captures import usual_snapshot
 from tests.unit.httpserver.memory import MemoryAnswers
-from tests.unit.httpserver.notifying import MemoryNotifying
+from tests.unit.httpserver.notifying import INCIDENTS, MemoryNotifying
 
 from warren.httpserver.v4.openapi import document
 from warren.httpserver.v4.operations import OPERATIONS
 
 EXAMPLES = 40
 # names that lead somewhere, among those that lead nowhere
-KNOWN = {"cluster": "local", "group": "two-topics", "topic": "orders"}
+KNOWN = {"cluster": "local", "group": "two-topics", "topic": "orders", "incident": INCIDENTS[0].id}
 
 
 @pytest.fixture(scope="module")

@@ -36,9 +36,7 @@ class SceneFile:
 
 
 def main(settings: str, scene: str, name: str) -> None:
-    coordinator = Coordinator(
-        load(Path(settings), {}), SceneFile(Path(scene)), lambda cluster, group: "", name=name
-    )
+    coordinator = Coordinator(load(Path(settings), {}), SceneFile(Path(scene)), lambda *_: "", name=name)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     coordinator.start()
     try:

@@ -30,7 +30,7 @@ def receiver() -> Iterator[HttpReceiver]:
 
 
 def notifier(stage: Stage, scene: Scene) -> Coordinator:
-    return Coordinator(stage.settings(), scene, lambda cluster, group: "", name="me")
+    return Coordinator(stage.settings(), scene, lambda *_: "", name="me")
 
 
 def states(incident: Incident) -> list[str]:

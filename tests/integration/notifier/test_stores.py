@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -15,10 +17,12 @@ from tests.zookeeper import ZooKeeperServer
 
 from warren.common.status import Status
 from warren.config.sections import ZooKeeper
+from warren.notifier.evidence import MOST_BYTES
 from warren.notifier.incidents import DeliveryResult, Outcome
 from warren.notifier.leadership import Election
 from warren.notifier.ledger import Ledger
 from warren.notifier.message import Message
+from warren.notifier.record import Evidence
 from warren.notifier.rules import Told
 from warren.notifier.store import Case, Change, Contents, StoreError, packed
 from warren.notifier.zookeeper_store import ZooKeeperStore
@@ -56,6 +60,25 @@ def ledger_of(election: Election) -> Ledger:
 
 def sent(message: Message) -> DeliveryResult:
     return DeliveryResult(message, "sent", 1, NOW, "HTTP 200")
+
+
+def test_the_most_evidence_and_the_largest_message_fit_into_one_change(leader: Election) -> None:
+    book = ledger_of(leader)
+    book.load()
+    dice = random.Random(7)
+    moments = [dice.randbytes(MOST_BYTES) for _ in range(3)]
+    parts = [partition(f"{dice.getrandbits(800):x}", number, Status.STOP, number) for number in range(5000)]
+    outcome = Story([module()]).look(0, group_of("g", *parts))
+    incident = outcome.case.incident
+    assert incident is not None
+    evidence = Evidence(moments[0], moments[1], ERR, 7, moments[2])
+    case = msgspec.structs.replace(
+        outcome.case, incident=msgspec.structs.replace(incident, evidence=evidence)
+    )
+    assert book.decide([replace(outcome, case=case)], NOW)
+    again = ledger_of(leader)
+    again.load()
+    assert [each.evidence for each in again.incidents()] == [evidence]
 
 
 def test_the_next_leader_finds_what_the_last_one_wrote(leader: Election, follower: Election) -> None:

@@ -50,7 +50,7 @@ def child(stage: Stage, name: str) -> Iterator[subprocess.Popen[bytes]]:
 @contextmanager
 def second(stage: Stage, scene: Scene) -> Iterator[Coordinator]:
     """Another instance, in this process."""
-    made = Coordinator(stage.settings(), scene, lambda cluster, group: "", name="second")
+    made = Coordinator(stage.settings(), scene, lambda *_: "", name="second")
     made.start()
     try:
         yield made

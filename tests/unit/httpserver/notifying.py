@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from warren.common.status import Status
-from warren.notifier.record import Incident, Leadership, MessageRecord, ModuleCounts
+from warren.notifier.record import (
+    EvidenceAt,
+    Incident,
+    IncidentEvidence,
+    Leadership,
+    MessageRecord,
+    ModuleCounts,
+)
+from warren.snapshot.model import Entry, PartitionStatus, PartitionWindow, WindowEntry
 
 T0 = 1_700_000_000_000
 
@@ -63,6 +71,31 @@ INCIDENTS = (
 )
 
 
+def _seen(at_ms: int, status: Status, lag: int) -> EvidenceAt:
+    end = Entry(10, at_ms - 5000, at_ms - 5000, lag)
+    partition = PartitionStatus(
+        "orders",
+        3,
+        "/10.0.0.1",
+        "app",
+        Status.STOP,
+        end,
+        end,
+        lag,
+        0.1,
+        10 + lag,
+        0,
+        "stopped",
+        "Silent.",
+        (0,),
+        "One.",
+    )
+    window = (WindowEntry(10, at_ms - 5000, at_ms - 5000, lag, 0),)
+    return EvidenceAt(at_ms, status, lag, 0.5, 4, 2, (PartitionWindow(partition, window),))
+
+
+# of the first of them, which is open
+EVIDENCE = IncidentEvidence(_seen(T0 + 3000, Status.ERR, 50), _seen(T0 + 4000, Status.ERR, 90), None)
 LEADING = Leadership("leading", "here:7")
 
 
@@ -78,6 +111,9 @@ class MemoryNotifying:
 
     def incidents(self) -> Sequence[Incident]:
         return self.known
+
+    def evidence(self, incident: Incident) -> IncidentEvidence:
+        return EVIDENCE if incident == INCIDENTS[0] else IncidentEvidence(None, None, None)
 
     def leadership(self) -> Leadership:
         return self.who

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.processes import eventually
 from tests.unit.httpserver.memory import MemorySnapshot
-from tests.unit.notifier.scenes import Scene
+from tests.unit.notifier.scenes import Scene, group_of, partition
 
 from warren.common.status import Status
 from warren.config.modules import NullNotifier
@@ -63,9 +64,11 @@ class Sent:
 
     def __init__(self) -> None:
         self.groups: list[str] = []
+        self.links: list[str] = []
 
     def send(self, message: Message, timeout_s: float) -> str:
         self.groups.append(message.result.group)
+        self.links.append(message.link)
         return "taken"
 
     def close(self) -> None: ...
@@ -77,7 +80,7 @@ def running(folder: Path, scene: Scene, sent: MessageSender, **settings: object)
     made = Coordinator(
         Settings(notifier={"it": module}, spark=Spark(checkpoint_dir=str(folder))),
         scene,
-        lambda cluster, group: "",
+        lambda cluster, group, incident="": f"{cluster}/{group}/{incident}",
         make_sender=lambda *_: sent,
     )
     made.start()
@@ -96,6 +99,30 @@ def test_only_groups_that_are_not_ok_are_looked_at_and_only_when_something_is_du
         scene.show(fine=OK, good=OK, bad=OK, ugly=ERR)
         assert scene.looked(2)
         assert sorted(scene.asked) == ["bad", "bad", "ugly"]
+
+
+def test_an_incident_keeps_its_evidence_over_a_restart_and_its_messages_link_to_it(tmp_path: Path) -> None:
+    scene, sent = Scene(bad=ERR), Sent()
+
+    def lag(of: str) -> int:
+        (incident,) = coordinator.incidents()
+        moment = getattr(coordinator.evidence(incident), of)
+        return -1 if moment is None else moment.totallag
+
+    with running(tmp_path, scene, sent, send_close=True) as coordinator:
+        assert eventually(lambda: sent.groups == ["bad"], 20)
+        (incident,) = coordinator.incidents()
+        scene.current = replace(
+            scene.current, statuses={"bad": group_of("bad", partition("orders", 0, Status.STOP, 500))}
+        )
+        # nothing is sent, and all the same it is noted
+        assert eventually(lambda: lag("worst") == 500, 20)
+    with running(tmp_path, scene, sent, send_close=True) as coordinator:
+        assert eventually(lambda: lag("worst") == 500, 20)
+        scene.show(bad=OK)
+        assert eventually(lambda: lag("end") == 0, 20)
+        assert (lag("opening"), lag("worst")) == (100, 500)
+        assert eventually(lambda: sent.links == [f"local/bad/{incident.id}"] * 2, 20)
 
 
 def test_a_module_that_hears_of_ok_groups_makes_all_be_looked_at(tmp_path: Path) -> None:
@@ -148,7 +175,7 @@ def test_what_was_owed_to_a_module_that_is_gone_is_abandoned(tmp_path: Path) -> 
     settings = Settings(
         notifier={"other": NullNotifier(interval=1)}, spark=Spark(checkpoint_dir=str(tmp_path))
     )
-    made = Coordinator(settings, Scene(bad=ERR), lambda cluster, group: "", make_sender=lambda *_: Sent())
+    made = Coordinator(settings, Scene(bad=ERR), lambda *_: "", make_sender=lambda *_: Sent())
     made.start()
 
     def states() -> list[str]:

@@ -133,7 +133,7 @@ def denying(folder: Path, scene: Scene, sent: Told, lists: dict[str, object], wh
         notifier={"it": NullNotifier(interval=1, send_interval=3600, send_close=True)},
         spark=Spark(checkpoint_dir=str(folder)),
     )
-    return Coordinator(settings, scene, lambda cluster, group: "", make_sender=lambda *_: sent)
+    return Coordinator(settings, scene, lambda *_: "", make_sender=lambda *_: sent)
 
 
 @pytest.mark.parametrize("where", ["consumer", "storage"])

@@ -5,15 +5,20 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from warren.httpserver.reply import Reply, as_json, refused
 from warren.httpserver.router import Handler, Request
 from warren.httpserver.state import Notifying
 from warren.httpserver.v4 import shapes
-from warren.httpserver.v4.operations import INCIDENTS
+from warren.httpserver.v4.operations import INCIDENT, INCIDENTS
 from warren.httpserver.v4.parameters import ParameterError, values
-from warren.notifier.record import Incident, MessageRecord
+from warren.httpserver.v4.partitions import partition_window
+from warren.notifier.record import EvidenceAt, Incident, IncidentEvidence, MessageRecord
+
+_NO_INCIDENT: Final = refused(404, "there is no such incident; the last 1000 of 30 days are kept")
 
 
 class IncidentPages:
@@ -23,7 +28,7 @@ class IncidentPages:
         self._notifying = notifying
 
     def routes(self) -> Mapping[tuple[str, str], Handler]:
-        return {("GET", INCIDENTS.route): self.incidents}
+        return {("GET", INCIDENTS.route): self.incidents, ("GET", INCIDENT.route): self.incident}
 
     def incidents(self, request: Request) -> Reply:
         try:
@@ -36,6 +41,19 @@ class IncidentPages:
         return as_json(
             shapes.Incidents(len(fitting), given["offset"], [_incident(incident) for incident in page])
         )
+
+    def incident(self, request: Request) -> Reply:
+        try:
+            values(request.query, INCIDENT.parameters)
+        except ParameterError as error:
+            return refused(400, str(error))
+        known = self._notifying.incidents() if self._notifying else ()
+        found = next((each for each in known if each.id == request.names[0]), None)
+        if found is None or self._notifying is None:
+            return _NO_INCIDENT
+        shown = msgspec.structs.asdict(_incident(found))
+        evidence = _evidence(self._notifying.evidence(found))
+        return as_json(shapes.IncidentDetail(**shown, evidence=evidence))
 
 
 def notifier_health(notifying: Notifying | None) -> shapes.NotifierHealth | None:
@@ -74,6 +92,24 @@ def _incident(incident: Incident) -> shapes.Incident:
         incident.status.name,  # type: ignore[arg-type] # of a group
         incident.worst.name,  # type: ignore[arg-type]
         [_message(message) for message in incident.messages],
+    )
+
+
+def _evidence(found: IncidentEvidence) -> shapes.IncidentEvidence:
+    return shapes.IncidentEvidence(_moment(found.opening), _moment(found.worst), _moment(found.end))
+
+
+def _moment(found: EvidenceAt | None) -> shapes.Evidence | None:
+    if found is None:
+        return None
+    return shapes.Evidence(
+        found.at_ms,
+        found.status.name,  # type: ignore[arg-type] # of a group
+        found.totallag,
+        round(found.complete, 6),
+        found.partition_count,
+        found.not_ok,
+        [partition_window(each) for each in found.partitions],
     )
 
 

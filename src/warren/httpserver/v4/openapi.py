@@ -24,11 +24,13 @@ _SHAPES: Final = (
     shapes.ClusterHistory,
     shapes.Changes,
     shapes.Incidents,
+    shapes.IncidentDetail,
 )
 _DESCRIPTIONS: Final[Mapping[str, str]] = {
     "cluster": "A configured cluster",
     "group": "A consumer group; a slash in its name is %2F",
     "topic": "A topic that the group has committed on",
+    "incident": "The id of an incident",
 }
 # names with control characters are refused by the guard
 _NAME: Final = r"^[^\u0000-\u001f\u007f]+$"
@@ -42,6 +44,7 @@ _REFUSALS_OF_CLUSTERS: Final = {
     404: "There is no such cluster, group or topic",
     503: "There is no snapshot of the cluster yet",
 }
+_REFUSALS_OF_NAMES: Final = {404: "There is none of that name"}
 
 
 def document() -> dict[str, Any]:
@@ -80,7 +83,9 @@ def _operation(operation: Operation) -> dict[str, Any]:
         }
         for name in operation.names
     ]
-    refusals = {**_REFUSALS, **(_REFUSALS_OF_CLUSTERS if operation.names else {})}
+    refusals = dict(_REFUSALS)
+    if operation.names:
+        refusals |= _REFUSALS_OF_CLUSTERS if "cluster" in operation.names else _REFUSALS_OF_NAMES
     answers: dict[str, Any] = {"200": _answer(operation.summary, operation)}
     answers |= {str(status): _answer(description, operation) for status, description in operation.also}
     answers |= {str(status): _refusal(description) for status, description in refusals.items()}

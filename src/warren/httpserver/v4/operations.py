@@ -120,6 +120,12 @@ INCIDENTS: Final = Operation(
         parameters.LIMIT,
     ),
 )
+INCIDENT: Final = Operation(
+    "incident",
+    "/v4/incidents/{incident}",
+    "One incident with its evidence: the windows at its opening, at its worst and at its end",
+    shapes.IncidentDetail,
+)
 OPERATIONS: Final = (
     OPENAPI,
     HEALTH,
@@ -131,4 +137,5 @@ OPERATIONS: Final = (
     CLUSTER_HISTORY,
     CHANGES,
     INCIDENTS,
+    INCIDENT,
 )

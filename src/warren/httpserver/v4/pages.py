@@ -41,8 +41,9 @@ from warren.httpserver.v4.parameters import (
     read_version,
     values,
 )
+from warren.httpserver.v4.partitions import partition_fields, partition_window
 from warren.httpserver.v4.sinks import sink_health
-from warren.snapshot.model import ClusterSnapshot, PartitionStatus, PartitionWindow
+from warren.snapshot.model import ClusterSnapshot
 from warren.snapshot.tables import GroupTable
 
 # open event streams; each is a socket and a task
@@ -203,7 +204,7 @@ class Pages:
                 requested.cluster,
                 _snapshot(requested.history),
                 _lines(requested.history, np.array([row]))[0],
-                [shapes.Partition(**_partition(part)) for part in explained.partitions],
+                [shapes.Partition(**partition_fields(part)) for part in explained.partitions],
                 list(requested.snapshot.consumers_reading(found.group)),
             )
         )
@@ -363,12 +364,3 @@ def _changes(cluster: str, history: History, changes_since: ChangeSet) -> shapes
 def _snapshot(history: History) -> shapes.Snapshot:
     snapshot = history.snapshot
     return shapes.Snapshot(snapshot.number, snapshot.taken_at_ms, snapshot.as_of_ms, cursor(history.position))
-
-
-def _partition(part: PartitionStatus) -> dict[str, Any]:
-    shown = {"status": part.status.name, "complete": round(part.complete, 6)}
-    return msgspec.structs.asdict(part) | shown
-
-
-def partition_window(found: PartitionWindow) -> shapes.PartitionWindow:
-    return shapes.PartitionWindow(**_partition(found.partition), window=list(found.window))

@@ -309,6 +309,43 @@ class Incident(msgspec.Struct, frozen=True):
     ]
 
 
+class Evidence(msgspec.Struct, frozen=True):
+    """A group at one moment of its incident."""
+
+    at: Annotated[Milliseconds, Meta(description="As of which it was evaluated")]
+    status: GroupStatusName
+    totallag: Count
+    complete: Share
+    partition_count: Count
+    not_ok: Annotated[Count, Meta(description="Partitions that were not OK")]
+    partitions: Annotated[
+        list[PartitionWindow],
+        Meta(
+            description="The worst of those, at most 12, with their windows; at the end those that were shown before, "
+            "whatever their status"
+        ),
+    ]
+
+
+class IncidentEvidence(msgspec.Struct, frozen=True):
+    """What an incident looked like; null: not kept."""
+
+    opening: Evidence | None
+    worst: Annotated[
+        Evidence | None,
+        Meta(description="The worst status, and then the greatest lag, within a tenth of it"),
+    ]
+    end: Annotated[
+        Evidence | None, Meta(description="Null also while it is open, and of a group that is gone")
+    ]
+
+
+class IncidentDetail(Incident, frozen=True):
+    """One incident with its evidence."""
+
+    evidence: IncidentEvidence
+
+
 class Incidents(msgspec.Struct, frozen=True):
     """A page of incidents."""
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from warren.config.modules import EmailNotifier, HttpNotifier, SlackNotifier
 from warren.config.settings import AnyNotifier
+from warren.notifier.links import Page
 from warren.notifier.message import Kind
 from warren.notifier.senders.delivery import DeliveryError, Draft, Sender
 from warren.notifier.senders.email import EmailSender
@@ -27,7 +28,7 @@ _SLACK_KEEPALIVE_S: Final = 60
 def sender(
     name: str,
     module: AnyNotifier,
-    page: Callable[[str, str], str],
+    page: Page,
     located: Callable[[str], Path] = Path,
 ) -> Sender:
     """The sender of [notifier.<name>]; `located` finds the files that it names (Settings.path).

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from warren import secrecy
 from warren.config.modules import SlackNotifier
+from warren.notifier.links import Page
 from warren.notifier.message import Kind, Message
 from warren.notifier.senders.delivery import DeliveryError, Draft
 from warren.notifier.senders.http_client import HttpClient, Response
@@ -52,7 +53,7 @@ class SlackSender:
         self,
         module: SlackNotifier,
         client: HttpClient,
-        page: Callable[[str, str], str],
+        page: Page,
         texts: Mapping[Kind, Template],
     ) -> None:
         """`texts` holds the configured templates only; without one the message is Warren's own."""

@@ -14,6 +14,8 @@ from warren.snapshot.model import GroupStatus, PartitionStatus
 MOST_TEXT: Final = 3000
 MOST_FALLBACK: Final = 4000
 MOST_PARTITIONS: Final = 5
+# two of them and their names fit into a text
+_MOST_LINK: Final = 1400
 # Kafka does not limit names; longer ones would fill a phone's screen
 _MOST_NAME: Final = 120
 # a window may have any number of lags to list
@@ -39,9 +41,12 @@ def payload(message: Message, link: str) -> dict[str, Any]:
     details = [_section(fields=_facts(message))]
     if result.partitions and message.kind == "open":
         details.append(_section(_worst(result)))
-    if link and len(link) < MOST_TEXT // 2:
-        page = "group's page" if result.group else "health page"
-        details.append(_section(f"<{_escape_markup(link)}|Open the {page}>"))
+    pages = [("incident", message.link if message.incident else ""), (_page_of(result), link)]
+    links = [
+        f"<{_escape_markup(url)}|Open the {page}>" for page, url in pages if url and len(url) < _MOST_LINK
+    ]
+    if links:
+        details.append(_section(" · ".join(links)))
     return {
         "text": _cut(_fallback(message), MOST_FALLBACK),
         "blocks": [_section(heading)],
@@ -49,6 +54,10 @@ def payload(message: Message, link: str) -> dict[str, Any]:
         # the link needs no preview
         "unfurl_links": False,
     }
+
+
+def _page_of(result: GroupStatus) -> str:
+    return "group's page" if result.group else "state of all clusters"
 
 
 def escaped(text: str) -> str:

@@ -119,6 +119,8 @@ SUBJECT: Final = struct_of(
 )
 # Burrow's default template for closing uses it by mistake and fails; copies of that template work here
 give(SUBJECT, Function("Id", (), lambda subject: subject.message.incident, STRING))
+# Warren only. A method, not a field: the whole prints as Burrow's does
+give(SUBJECT, Function("Link", (), lambda subject: subject.message.link, STRING))
 
 
 def bound(message: Message, extras: Mapping[str, str]) -> Value:

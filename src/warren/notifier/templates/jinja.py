@@ -118,12 +118,13 @@ def context(message: Message, extras: Mapping[str, str]) -> dict[str, object]:
         "id": message.incident,
         "kind": message.kind,
         "start": start,
+        "link": message.link,
         "extras": dict(extras),
         "result": ResultView.of(message.result),
     }
 
 
-_NAMES: Final = ("cluster", "group", "id", "kind", "start", "extras", "result")
+_NAMES: Final = ("cluster", "group", "id", "kind", "start", "link", "extras", "result")
 
 
 def jsonencoder(value: object) -> str:

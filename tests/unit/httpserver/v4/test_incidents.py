@@ -10,7 +10,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from tests.unit.httpserver.asgi import ask
 from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel
-from tests.unit.httpserver.notifying import INCIDENTS, T0, MemoryNotifying
+from tests.unit.httpserver.notifying import EVIDENCE, INCIDENTS, T0, MemoryNotifying
 
 from warren.config import Settings
 from warren.httpserver.app import App
@@ -157,3 +157,35 @@ def test_an_instance_is_ready_whoever_sends(state: Any) -> None:
 
 def test_a_cluster_that_catches_up_makes_it_unready_all_the_same() -> None:
     assert got(app_of(MemoryNotifying(), MemoryAnswers(is_ready=False)), "/v4/health", 503)["notifier"]
+
+
+def test_an_incident_has_an_address_of_its_own_with_its_evidence() -> None:
+    app = app_of(MemoryNotifying())
+    listed = got(app, "/v4/incidents")["incidents"]
+    for each in listed:
+        page = got(app, f"/v4/incidents/{each['id']}")
+        evidence = page.pop("evidence")
+        assert page == each
+        if each["id"] != INCIDENTS[0].id:
+            assert evidence == {"opening": None, "worst": None, "end": None}
+    answered = ask(app, f"/v4/incidents/{INCIDENTS[0].id}")
+    shown = msgspec.json.decode(answered.body, type=shapes.IncidentDetail)
+    assert EVIDENCE.worst is not None
+    assert shown.evidence.end is None
+    worst = shown.evidence.worst
+    assert worst is not None
+    assert (worst.at, worst.status, worst.totallag, worst.not_ok) == (T0 + 4000, "ERR", 90, 2)
+    (one,) = worst.partitions
+    assert (one.topic, one.partition, one.status, one.rule, one.decided_by) == (
+        "orders",
+        3,
+        "STOP",
+        "stopped",
+        (0,),
+    )
+    assert [entry.offset for entry in one.window] == [10]
+
+
+@pytest.mark.parametrize("notifying", [MemoryNotifying(), None], ids=["notifiers", "no notifiers"])
+def test_an_unknown_incident_is_not_found(notifying: MemoryNotifying | None) -> None:
+    assert "no such incident" in got(app_of(notifying), "/v4/incidents/nothing", 404)["message"]

@@ -81,6 +81,13 @@ def test_without_an_address_there_is_no_link() -> None:
     assert "Open the group" not in shown(message(), link="https://w/" + "x" * 3000)
 
 
+def test_a_message_links_to_its_incident_and_to_the_group() -> None:
+    told = msgspec.structs.replace(message(), link="https://w/incidents/1&2")
+    assert shown(told).splitlines()[-1] == (
+        f"<https://w/incidents/1&amp;2|Open the incident> · <{LINK}|Open the group's page>"
+    )
+
+
 @dataclass(frozen=True)
 class Look:
     status: Status

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Literal
 
+import msgspec
 import pytest
 from tests.unit.notifier.templates.messages import EXAMPLE, EXTRAS, zone
 
@@ -35,10 +36,11 @@ def test_they_have_no_mistakes(name: str) -> None:
 @pytest.mark.parametrize("kind", ["open", "close"])
 def test_http_is_json_whatever_the_names(status: Status, kind: Literal["open", "close"]) -> None:
     message = sample(status, "m", kind)
-    for variant in (message, sparse(message), EXAMPLE):
+    linked = msgspec.structs.replace(message, link='https://w/"x"')
+    for variant in (message, linked, sparse(message), EXAMPLE):
         said = json.loads(load_template("", f"http-{kind}").render(variant, {'q"': "</script>\n"}))
         result = variant.result
-        assert (said["event"], said["id"]) == (kind, variant.incident)
+        assert (said["event"], said["id"], said["link"]) == (kind, variant.incident, variant.link)
         assert (said["cluster"], said["group"], said["status"]) == (
             result.cluster,
             result.group,
@@ -119,3 +121,10 @@ def test_a_mail_as_a_person_reads_it() -> None:
         "",
         "Incident 7f3c9a52-4f0e-4b7e-9d0c-2f8a51c6e3b1",
     ]
+
+
+@pytest.mark.parametrize("kind", ["open", "close"])
+def test_a_mail_ends_with_the_link_to_its_incident(kind: Literal["open", "close"]) -> None:
+    message = msgspec.structs.replace(sample(Status.ERR, "m", kind), link="https://w/incidents/7f3c")
+    text = load_template("", f"email-{kind}").render(message, {})
+    assert text.splitlines()[-2:] == [f"Incident {message.incident}", "https://w/incidents/7f3c"]
