@@ -35,17 +35,19 @@ test-telegraf: ## what Telegraf reads from Warren and writes to real servers; bu
 	@tools/telegraf >/dev/null
 	@$(BIN)/pytest tests/e2e/telegraf.py $(ARGS)
 
-lint: ## ruff, mypy, and the imports between packages
+lint: ## ruff, mypy, the imports between packages, and deno for the web pages
 	@tools/setup lint
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
+	@cd src/warren/pages && deno=../../../$(BIN)/deno && $$deno fmt -q --check . && $$deno lint -q . && $$deno check -q shell/main.js
 
-format: ## put the code into ruff's form
+format: ## put the code into the form of ruff and deno
 	@tools/setup lint
 	@$(BIN)/ruff check --fix --exit-zero .
 	@$(BIN)/ruff format .
+	@$(BIN)/deno fmt -q src/warren/pages
 
 dashboards: ## write Grafana's dashboards and the alert rules anew from tools/dashboards
 	@tools/setup lint

@@ -16,6 +16,7 @@ from warren.httpserver.admin import AdminPages
 from warren.httpserver.asgi import AsgiApp, Receive, Scope, Send, send_reply, send_stream
 from warren.httpserver.configuration import ConfigPages
 from warren.httpserver.envelope import Envelope
+from warren.httpserver.files import FilePages
 from warren.httpserver.guard import BodyTooLargeError
 from warren.httpserver.kafka import KafkaPages
 from warren.httpserver.metrics import MetricsPage
@@ -24,10 +25,13 @@ from warren.httpserver.reply import Headers, Reply, Stream
 from warren.httpserver.router import Answer, Match, Request, Router, unescape
 from warren.httpserver.state import Answers, LogLevel, Notifying, SinkStates
 from warren.httpserver.unsent import SMALL, TOO_MANY_UNSENT, UNSENT, Unsent
+from warren.httpserver.v4 import session
 from warren.httpserver.v4.feed import Feed
 from warren.httpserver.v4.history import HistoryPages
 from warren.httpserver.v4.incidents import IncidentPages
 from warren.httpserver.v4.pages import Pages
+from warren.httpserver.v4.stream import ChangePages
+from warren.httpserver.v4.streams import Places
 
 # methods that need no administrator
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -37,7 +41,7 @@ _log = structlog.get_logger(__name__)
 
 
 class App:
-    """Burrow's API and `/v4`; other paths go to `beyond`, if given."""
+    """Burrow's API, `/v4` and the web pages; other paths go to `beyond`, if given."""
 
     def __init__(
         self,
@@ -56,15 +60,19 @@ class App:
         self.history = HistoryPages(answers, recent)
         self.feed = Feed(answers, self.history.take)
         self.own_metrics = OwnMetrics(answers, notifying, sinks)
+        places = Places()
         self._router = Router(
             {
                 **KafkaPages(answers, self._envelope).routes(),
                 **ConfigPages(settings, self._envelope).routes(),
                 **AdminPages(answers, log_level, self._envelope).routes(),
                 **MetricsPage(answers, registry, self.own_metrics, settings.prometheus.also_names).routes(),
-                **Pages(answers, self.feed, notifying, sinks).routes(),
+                **Pages(answers, self.feed, notifying, sinks, places).routes(),
+                **ChangePages(answers, self.feed, places).routes(),
+                **session.routes(),
                 **IncidentPages(notifying).routes(),
                 **self.history.routes(),
+                **FilePages().routes(),
             }
         )
         self._beyond = beyond

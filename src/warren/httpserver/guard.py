@@ -12,6 +12,7 @@ from warren.httpserver import reply as replies
 from warren.httpserver.access import CREDENTIALS_NEEDED, ROLE, Access, Client, Role
 from warren.httpserver.asgi import AsgiApp, Message, Receive, Scope, Send, send_reply
 from warren.httpserver.connections import BEYOND, Connections
+from warren.httpserver.files import is_open
 from warren.httpserver.limits import RateLimit
 from warren.httpserver.reply import Headers, Reply
 from warren.httpserver.unsent import UNSENT, Unsent
@@ -84,8 +85,9 @@ class Guard:
         if (malformed := self._malformed(scope, client)) is not None:
             return malformed
         role = self.access.role(client)
+        method = scope.get("method", "")
         # a browser sends its preflight without credentials, and it changes nothing
-        if scope["raw_path"] in _OPEN or scope.get("method") == "OPTIONS":
+        if scope["raw_path"] in _OPEN or method == "OPTIONS" or is_open(method, scope["raw_path"]):
             role = role if isinstance(role, Role) else Role.READ
         elif isinstance(role, Reply):
             return role

@@ -20,7 +20,7 @@ from tests.processes import eventually
 from tests.unit.httpserver.captures import usual_snapshot
 from tests.unit.httpserver.memory import MemoryAnswers, MemorySnapshot
 
-from warren.httpserver.v4 import pages
+from warren.httpserver.v4 import streams
 
 HOST = b"Host: h\r\n"
 
@@ -217,7 +217,7 @@ def test_a_long_poll_returns_with_the_change() -> None:
 
 
 def test_only_so_many_streams_and_room_again_when_one_has_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "MAX_STREAMS", 1)
+    monkeypatch.setattr(streams, "MAX_STREAMS", 1)
     answers = MemoryAnswers(snapshots={"local": MemorySnapshot(number=3)})
     headers = {"Accept": "text/event-stream"}
     with serving(answers=answers, httpserver={"a": local()}) as server, httpx.Client(timeout=10) as client:

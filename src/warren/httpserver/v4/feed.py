@@ -154,6 +154,17 @@ class Feed:
     def closed(self) -> bool:
         return self._closed
 
+    @property
+    def changed(self) -> asyncio.Event:
+        """Set when the next snapshot is there: take it before looking at the histories, then `wait`."""
+        return self._changed
+
+    async def wait(self, changed: asyncio.Event, seconds: float) -> bool:
+        """Whether something changed within that time."""
+        if not self._closed:
+            await _set_within(changed, seconds)
+        return changed.is_set()
+
     async def watch(self) -> None:
         """Check for new snapshots until closed."""
         self._loop = asyncio.get_running_loop()

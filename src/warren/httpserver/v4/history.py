@@ -139,9 +139,12 @@ def _cluster_history(
     begin, step, steps = over
     grid = recent.grid(begin, step, steps)
     chosen = range(len(grid.names))
-    if given["name"] is not None:
+    if given["groups"] is not None:
+        wanted = frozenset(given["groups"])
+        matching: Sequence[int] = [row for row in chosen if grid.names[row] in wanted]
+    elif given["name"] is not None:
         pattern = re.compile(fnmatch.translate(given["name"]))
-        matching: Sequence[int] = [row for row in chosen if pattern.match(grid.names[row])]
+        matching = [row for row in chosen if pattern.match(grid.names[row])]
     else:
         matching = chosen
     page = matching[given["offset"] :][: min(given["limit"], MOST_NUMBERS // steps)]

@@ -23,6 +23,8 @@ _SHAPES: Final = (
     shapes.GroupHistory,
     shapes.ClusterHistory,
     shapes.Changes,
+    shapes.AllChanges,
+    shapes.Session,
     shapes.Incidents,
     shapes.IncidentDetail,
 )

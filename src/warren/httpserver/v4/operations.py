@@ -86,6 +86,17 @@ CHANGES: Final = Operation(
     (parameters.SINCE, parameters.WAIT, parameters.ONLY),
     events=True,
 )
+ALL_CHANGES: Final = Operation(
+    "allChanges",
+    "/v4/changes",
+    "What changed in all clusters since an earlier answer, or as a stream with an event for each cluster",
+    shapes.AllChanges,
+    (parameters.SINCE_BY_CLUSTER,),
+    events=True,
+)
+SESSION: Final = Operation(
+    "session", "/v4/session", "What the client of this request may do", shapes.Session
+)
 GROUP_HISTORY: Final = Operation(
     "groupHistory",
     "/v4/clusters/{cluster}/groups/{group}/history",
@@ -101,6 +112,7 @@ CLUSTER_HISTORY: Final = Operation(
     (
         parameters.HISTORY_SINCE,
         parameters.HISTORY_STEP,
+        parameters.HISTORY_GROUPS,
         parameters.NAME,
         parameters.OFFSET,
         parameters.LIMIT,
@@ -136,6 +148,8 @@ OPERATIONS: Final = (
     GROUP_HISTORY,
     CLUSTER_HISTORY,
     CHANGES,
+    ALL_CHANGES,
+    SESSION,
     INCIDENTS,
     INCIDENT,
 )

@@ -43,19 +43,9 @@ from warren.httpserver.v4.parameters import (
 )
 from warren.httpserver.v4.partitions import partition_fields, partition_window
 from warren.httpserver.v4.sinks import sink_health
+from warren.httpserver.v4.streams import EVENTS, KEEP_ALIVE_S, TOO_MANY, Places, wants_events
 from warren.snapshot.model import ClusterSnapshot
 from warren.snapshot.tables import GroupTable
-
-# open event streams; each is a socket and a task
-MAX_STREAMS: Final = 500
-# interval of keep-alive comments on a stream without events
-_KEEP_ALIVE_S: Final = 15.0
-_EVENTS: Final = (
-    (b"content-type", b"text/event-stream"),
-    (b"cache-control", b"no-store"),
-    # proxies like nginx would buffer events otherwise
-    (b"x-accel-buffering", b"no"),
-)
 
 _NO_CLUSTER: Final = refused(404, "cluster not found")
 _NO_GROUP: Final = refused(404, "cluster or consumer not found")
@@ -63,7 +53,6 @@ _NO_TOPIC: Final = refused(404, "the consumer has no such topic")
 _NO_SNAPSHOT: Final = refused(
     503, "there is no snapshot of the cluster yet, see /v4/health", (b"retry-after", b"1")
 )
-_TOO_MANY: Final = refused(503, "too many streams are open", (b"retry-after", b"10"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +78,7 @@ class Pages:
         feed: Feed,
         notifying: Notifying | None = None,
         sinks: SinkStates | None = None,
+        places: Places | None = None,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._answers = answers
@@ -96,7 +86,7 @@ class Pages:
         self._notifying = notifying
         self._sinks = sinks
         self._now_ms = now_ms
-        self._streams = 0
+        self._places = places or Places()
         self._document = Reply(200, reply.JSON, (gojson.encode(openapi.document()),))
 
     def routes(self) -> Mapping[tuple[str, str], Handler]:
@@ -254,28 +244,27 @@ class Pages:
     async def changes(self, requested: _ClusterRequest) -> Answer:
         request, position = requested.request, requested.values["since"]
         only_status = requested.values["only"] is not None
-        if request.method == "GET" and _wants_events(request):
+        if request.method == "GET" and wants_events(request):
             last = dict(request.headers).get(b"last-event-id")
             try:
                 position = position if last is None else read_version(last.decode("latin-1"))
             except ParameterError:
                 # an id of another server: send all groups
                 position = None
-            if self._streams >= MAX_STREAMS:
-                return _TOO_MANY
-            return Stream(_EVENTS, self._events(requested.cluster, position, only_status=only_status))
+            if self._places.full:
+                return TOO_MANY
+            return Stream(EVENTS, self._events(requested.cluster, position, only_status=only_status))
         wait_s = requested.values["wait"]
         found = await self._feed.changes_since(requested.cluster, position, wait_s, only_status=only_status)
         return _NO_SNAPSHOT if found is None else as_json(_changes(requested.cluster, *found))
 
     async def _events(self, cluster: str, position: int | None, *, only_status: bool) -> AsyncIterator[bytes]:
         """Server-sent events: an id to continue from, and the same JSON as the page."""
-        self._streams += 1
-        try:
+        with self._places.taken():
             yield b"retry: 1000\n\n"
             while not self._feed.closed:
                 found = await self._feed.changes_since(
-                    cluster, position, _KEEP_ALIVE_S, only_status=only_status
+                    cluster, position, KEEP_ALIVE_S, only_status=only_status
                 )
                 if found is None or found[1].empty:
                     yield b": keep-alive\n\n"
@@ -284,12 +273,6 @@ class Pages:
                 position = changes_since.position
                 body = gojson.encode(_changes(cluster, history, changes_since))
                 yield b"id: %s\nevent: changes\ndata: %s\n\n" % (cursor(position).encode(), body)
-        finally:
-            self._streams -= 1
-
-
-def _wants_events(request: Request) -> bool:
-    return any(name == b"accept" and b"text/event-stream" in value.lower() for name, value in request.headers)
 
 
 def _fits(snapshot: ClusterSnapshot, table: GroupTable, given: Mapping[str, Any]) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from warren.common.status import Status
 
@@ -110,6 +110,26 @@ def _text(most: int) -> Callable[[str], str]:
         return text
 
     return read
+
+
+def _names(most: int) -> Callable[[str], tuple[str, ...]]:
+    def read(text: str) -> tuple[str, ...]:
+        names = tuple(unquote(each, errors="replace") for each in text.split(","))
+        if not 0 < len(names) <= most:
+            raise ParameterError(f"must be at most {most} names")
+        return names
+
+    return read
+
+
+def _positions(text: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for each in text.split(","):
+        name, colon, position = each.rpartition(":")
+        if not colon or not name:
+            raise ParameterError("must be CLUSTER:CURSOR, separated by commas")
+        found[unquote(name, errors="replace")] = read_version(position)
+    return found
 
 
 def _duration(pattern: str, bounds: str) -> Callable[[str], int]:
@@ -242,6 +262,22 @@ SINCE: Final = Parameter(
     "The number of a snapshot, or the cursor of an earlier answer; without it all groups are returned",
     {"type": "string", "pattern": r"^[0-9]{1,12}(\.[0-9]{1,6})?$"},
     read_version,
+)
+SINCE_BY_CLUSTER: Final = Parameter(
+    "since",
+    "Cursors of an earlier answer as `CLUSTER:CURSOR`, separated by commas, the names percent-escaped; clusters that are "
+    "not named send all their groups",
+    {
+        "type": "string",
+        "pattern": r"^[^,:]+:[0-9]{1,12}(\.[0-9]{1,6})?(,[^,:]+:[0-9]{1,12}(\.[0-9]{1,6})?)*$",
+    },
+    _positions,
+)
+HISTORY_GROUPS: Final = Parameter(
+    "groups",
+    "Only these groups: at most 200 names, separated by commas and percent-escaped",
+    {"type": "string", "minLength": 1},
+    _names(200),
 )
 WAIT: Final = Parameter(
     "wait",

@@ -86,6 +86,44 @@ class Changes(msgspec.Struct, frozen=True):
     removed: Annotated[list[str], Meta(description="Groups that were removed")]
 
 
+class GroupColumns(msgspec.Struct, frozen=True):
+    """Groups as columns of the same length, which is a third of the bytes."""
+
+    group: list[str]
+    status: list[GroupStatusName]
+    complete: list[Share]
+    partition_count: list[Count]
+    totallag: list[Count]
+    maxlag: list[Count]
+    last_commit: Annotated[list[Milliseconds], Meta(description="0: none")]
+    status_since: Annotated[list[Milliseconds], Meta(description="0: not since Warren started")]
+
+
+class ClusterChanges(msgspec.Struct, frozen=True):
+    """Changes of one cluster's groups since an earlier answer."""
+
+    cluster: str
+    snapshot: Annotated[Snapshot, Meta(description="Request changes since its cursor next time")]
+    complete: Annotated[
+        bool, Meta(description="These are all groups, not only those that changed: drop all others")
+    ]
+    groups: GroupColumns
+    removed: Annotated[list[str], Meta(description="Groups that were removed")]
+
+
+class AllChanges(msgspec.Struct, frozen=True):
+    """Changes of all clusters; one that has no snapshot yet is left out."""
+
+    clusters: list[ClusterChanges]
+
+
+class Session(msgspec.Struct, frozen=True):
+    """What the client of this request may do."""
+
+    admin: Annotated[bool, Meta(description="Whether it may delete groups and change settings")]
+    version: Annotated[str, Meta(description="Warren's version")]
+
+
 class Partition(PartitionFields[PartitionStatusName, Share], frozen=True):
     """The verdict on one partition of a group."""
 

@@ -1,0 +1,212 @@
+// The JSON of /v4 as far as the pages use it; /v4/openapi.json describes all of it.
+
+export type GroupStatus = "OK" | "WARN" | "ERR";
+export type PartitionStatus = "OK" | "WARN" | "STOP" | "STALL" | "REWIND";
+
+export interface Snapshot {
+  number: number;
+  taken_at: number;
+  as_of: number;
+  cursor: string;
+}
+
+/** One group of one cluster, as the pages keep it: replaced field by field, never as a whole. */
+export interface Group {
+  cluster: string;
+  group: string;
+  /** cluster and group as one text */
+  key: string;
+  /** the name in lower case, for the filter */
+  folded: string;
+  status: GroupStatus;
+  complete: number;
+  partitions: number;
+  lag: number;
+  maxlag: number;
+  lastCommit: number;
+  since: number;
+}
+
+export interface ClusterChanges {
+  cluster: string;
+  snapshot: Snapshot;
+  complete: boolean;
+  groups: {
+    group: string[];
+    status: GroupStatus[];
+    complete: number[];
+    partition_count: number[];
+    totallag: number[];
+    maxlag: number[];
+    last_commit: number[];
+    status_since: number[];
+  };
+  removed: string[];
+}
+
+export interface ClusterHealth {
+  cluster: string;
+  ready: boolean;
+  running: boolean;
+  caught_up: boolean;
+  blind: boolean;
+  seen_at: number;
+  records: number;
+  records_per_second: number;
+  left: number;
+  read_share: number;
+  triggers: number;
+  trigger_ms: number;
+  restarts: number;
+  error: string;
+  snapshot: { number: number; taken_at: number; age_ms: number } | null;
+  groups: Partial<Record<GroupStatus, number>>;
+}
+
+export interface Health {
+  ready: boolean;
+  version: string;
+  clusters: ClusterHealth[];
+  // deno-lint-ignore no-explicit-any
+  notifier: any;
+  // deno-lint-ignore no-explicit-any
+  sinks: any[];
+}
+
+export interface Session {
+  admin: boolean;
+  version: string;
+}
+
+export interface Entry {
+  offset: number;
+  timestamp: number;
+  observedAt: number;
+  lag: number | null;
+  floor?: number | null;
+}
+
+export interface Change {
+  status: PartitionStatus;
+  when: string;
+}
+
+export interface Partition {
+  topic: string;
+  partition: number;
+  owner: string;
+  client_id: string;
+  status: PartitionStatus;
+  start: Entry | null;
+  end: Entry | null;
+  current_lag: number;
+  complete: number;
+  head: number | null;
+  tail: number | null;
+  rule: string | null;
+  because: string | null;
+  window?: Entry[];
+  decided?: number[];
+  would_change?: Change[];
+}
+
+export interface GroupSummary {
+  group: string;
+  status: GroupStatus;
+  complete: number;
+  partition_count: number;
+  totallag: number;
+  maxlag: number;
+  last_commit: number | null;
+  status_since: number | null;
+  state?: string | null;
+  members?: number | null;
+}
+
+export interface GroupDetail {
+  cluster: string;
+  snapshot: Snapshot;
+  summary: GroupSummary;
+  partitions: Partition[];
+}
+
+export interface GroupTopic {
+  cluster: string;
+  snapshot: Snapshot;
+  group: string;
+  topic: string;
+  totallag: number;
+  partitions: Partition[];
+}
+
+export interface GroupHistory {
+  since: number;
+  until: number;
+  times: number[];
+  status: GroupStatus[];
+  totallag: number[];
+  complete: number[];
+}
+
+export interface ClusterHistory {
+  since: number;
+  until: number;
+  step: number;
+  times: number[];
+  total: number;
+  groups: { group: string; worst: GroupStatus; totallag: (number | null)[] }[];
+}
+
+export interface Message {
+  id: string;
+  module: string;
+  kind: "open" | "close";
+  status: string;
+  state: "owed" | "sent" | "failed" | "abandoned";
+  attempts: number;
+  decided_at: number;
+  at: number;
+  answer: string;
+  error: string;
+}
+
+export interface Incident {
+  id: string;
+  cluster: string;
+  group: string;
+  start: number;
+  end: number | null;
+  ending: string | null;
+  reason: string;
+  status: string;
+  worst: string;
+  messages: Message[];
+}
+
+export interface Incidents {
+  total: number;
+  offset: number;
+  incidents: Incident[];
+}
+
+/** What the address says: the page's name, the names in the path, and the query. */
+export interface Route {
+  page: string;
+  names: string[];
+  query: URLSearchParams;
+  /** without the leading # */
+  part: string;
+}
+
+/** An open page. */
+export interface OpenPage {
+  /** The address changed within the same page: the back button, or a link. Without it the page is opened anew. */
+  update?(route: Route): void;
+  /** What the title says before "Warren"; asked after every change. */
+  title(): string;
+  close(): void;
+}
+
+export interface PageModule {
+  open(place: HTMLElement, route: Route): OpenPage;
+}
