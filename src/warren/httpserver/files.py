@@ -28,7 +28,7 @@ ADDRESSES: Final = (
 # where the files are; the first name is the fingerprint of all of them
 _FILES: Final = ("/pages/{}/{}", "/pages/{}/{}/{}")
 # first segments of both: these need no credentials, since the page itself asks for them and nothing in it is secret
-_OPEN: Final = frozenset(path.split("/")[1].encode() for path in (*ADDRESSES, *_FILES))
+_OPEN: Final = frozenset(path.split("/")[1].encode() for path in (*ADDRESSES, *_FILES)) - {b""}
 
 # no script, style or picture but our own files; nothing inline; no text becomes markup; no frame around it
 _POLICY: Final = "; ".join(
@@ -85,8 +85,8 @@ class File:
 
 def is_open(method: str, raw_path: bytes) -> bool:
     """Whether the request is for a file of the pages, which need no credentials."""
-    first = raw_path[1:].partition(b"/")[0] if raw_path.startswith(b"/") else b"*"
-    return method in {"GET", "HEAD"} and first in _OPEN
+    first = raw_path[1:].partition(b"/")[0]
+    return method in {"GET", "HEAD"} and (raw_path == b"/" or first in _OPEN)
 
 
 class FilePages:

@@ -200,3 +200,11 @@ def test_a_socket_without_credentials_is_closed() -> None:
 
 async def _called(app: Any, scope: Any, receive: Any, send: Any) -> None:
     await app(scope, receive, send)
+
+
+def test_the_pages_themselves_need_no_credentials_what_they_show_does() -> None:
+    guard = House().behind(ONLY_READ)
+    assert ask(guard, "/", role=None, client=THERE).status == 200
+    assert ask(guard, "/clusters/local/groups/healthy", role=None, client=THERE).status == 200
+    for path in ("/v4/session", "/v4/changes", "/v4/clusters/local/groups/healthy", "//v4/health"):
+        assert ask(guard, path, role=None, client=THERE).status == 401
