@@ -63,13 +63,13 @@ class Simulated:
         }
         self._order = itertools.count()
         self._random = random.Random(7)
-        self._steps = 0
+        self.steps = 0
         self.view: ClusterView = self.step()
 
     def step(self) -> ClusterView:
         """Messages come, groups commit, and everything is judged."""
         self.now_ms += STEP_MS
-        self._steps += 1
+        self.steps += 1
         for key in self._heads:
             self._heads[key] += self._random.randint(_INFLOW * 3 // 4, _INFLOW * 5 // 4)
         given = [
@@ -82,7 +82,7 @@ class Simulated:
         first = next(self._order)
         self._order = itertools.count(first + len(given) + 1)
         self.view = self._pipeline.trigger(
-            look(self._heads, self.now_ms, full=self._steps == 1),
+            look(self._heads, self.now_ms, full=self.steps == 1),
             records(
                 given,
                 first,
@@ -99,7 +99,7 @@ class Simulated:
         head = self._heads[reader.topic, partition]
         last = reader.at.get(partition)
         troubled = reader.troubled is None or partition in reader.troubled
-        offset = _next(reader.habit if troubled else Habit.KEEPS_UP, last, head, self._steps)
+        offset = _next(reader.habit if troubled else Habit.KEEPS_UP, last, head, self.steps)
         if offset is None:
             return None
         reader.at[partition] = offset

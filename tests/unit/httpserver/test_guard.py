@@ -172,8 +172,8 @@ def test_pages_beyond_learn_the_role_and_are_behind_the_door_too() -> None:
 
     app = App(Settings(), MemoryAnswers(), MemoryLogLevel(), CollectorRegistry(), host="here", beyond=beyond)
     guard = Guard(TOKENS, app)
-    assert ask(guard, "/pages", role=None).status == 401
-    assert ask(guard, "/pages", method="POST", headers=bearer("r34d"), role=None).status == 204
+    assert ask(guard, "/beyond", role=None).status == 401
+    assert ask(guard, "/beyond", method="POST", headers=bearer("r34d"), role=None).status == 204
     # the role, and not the secret that it was given for
     assert seen == [(Role.READ, [])]
 

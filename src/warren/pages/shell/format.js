@@ -61,6 +61,19 @@ export function duration(ms) {
 }
 
 /**
+ * A sentence of the server for people: separators in its numbers, and minutes where it has many seconds.
+ * @param {string} sentence
+ */
+export function readable(sentence) {
+  return sentence
+    .replace(
+      /(?<![\d.])(\d+(?:\.\d+)?) s\b/g,
+      (whole, seconds) => Number(seconds) < 60 ? whole : duration(Number(seconds) * SECOND),
+    )
+    .replace(/(?<![\d.,])\d{4,}(?![\d.]*\d)/g, (digits) => count(Number(digits)));
+}
+
+/**
  * The same with one unit, for narrow columns: "6 min".
  * @param {number} ms
  */

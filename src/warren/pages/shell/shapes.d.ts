@@ -86,11 +86,6 @@ export interface Entry {
   floor?: number | null;
 }
 
-export interface Change {
-  status: PartitionStatus;
-  when: string;
-}
-
 export interface Partition {
   topic: string;
   partition: number;
@@ -105,9 +100,22 @@ export interface Partition {
   tail: number | null;
   rule: string | null;
   because: string | null;
-  window?: Entry[];
-  decided?: number[];
-  would_change?: Change[];
+  /** positions in the window of the commits that decided */
+  decided_by?: number[];
+  would_change?: string | null;
+}
+
+export interface PartitionWindow extends Partition {
+  window: Entry[];
+}
+
+export interface GroupWindows {
+  cluster: string;
+  snapshot: Snapshot;
+  group: string;
+  total: number;
+  offset: number;
+  partitions: PartitionWindow[];
 }
 
 export interface GroupSummary {
@@ -119,23 +127,12 @@ export interface GroupSummary {
   maxlag: number;
   last_commit: number | null;
   status_since: number | null;
-  state?: string | null;
-  members?: number | null;
 }
 
 export interface GroupDetail {
   cluster: string;
   snapshot: Snapshot;
   summary: GroupSummary;
-  partitions: Partition[];
-}
-
-export interface GroupTopic {
-  cluster: string;
-  snapshot: Snapshot;
-  group: string;
-  topic: string;
-  totallag: number;
   partitions: Partition[];
 }
 

@@ -1,0 +1,105 @@
+"""Warren's server over simulated clusters: what the pages show can be changed at will, and in any time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from prometheus_client import CollectorRegistry
+from tests.simulated import STEP_MS, Habit, Reader, Simulated
+from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel, MemoryProgress
+
+from warren.config import Settings
+from warren.demo.ports import free_port
+from warren.httpserver import Server
+
+# after so many steps every habit shows
+SETTLED = 30
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "a/b?c#d%20e&f",
+    "{{7*7}} javascript:alert(1)",
+)
+# group: status
+CAST = {
+    "billing": (Habit.KEEPS_UP, "OK"),
+    "warehouse": (Habit.LAGS, "OK"),
+    "recommender": (Habit.FALLS_BEHIND, "WARN"),
+    "fraud-check": (Habit.STOPS, "ERR"),
+    "mailer": (Habit.STICKS, "ERR"),
+    "replayer": (Habit.REWINDS, "ERR"),
+}
+
+
+def cast() -> list[Reader]:
+    readers = [
+        Reader(name, "payments" if habit is Habit.STICKS else "orders", habit)
+        for name, (habit, _) in CAST.items()
+    ]
+    return readers + [Reader(name, "orders", Habit.KEEPS_UP) for name in HOSTILE]
+
+
+@dataclass
+class World:
+    """Clusters and a server; a context manager."""
+
+    clusters: Sequence[Simulated]
+    # of the listener: tokens and the like
+    listener: dict[str, Any] = field(default_factory=dict)
+    answers: MemoryAnswers = field(default_factory=MemoryAnswers)
+    port: int = field(default_factory=lambda: free_port("127.0.0.1"))
+    server: Server | None = None
+
+    def __post_init__(self) -> None:
+        self.answers.names = [each.name for each in self.clusters]
+        self.show()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        section = {"address": f"127.0.0.1:{self.port}", **self.listener}
+        settings = Settings.model_validate({"httpserver": {"default": section}})
+        self.server = Server(settings, self.answers, MemoryLogLevel(), registry=CollectorRegistry())
+        self.server.start()
+
+    def stop(self) -> None:
+        if self.server is not None:
+            self.server.stop()
+            self.server = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def step(self, steps: int = 1) -> None:
+        for _ in range(steps):
+            for each in self.clusters:
+                each.step()
+        self.show()
+
+    def show(self) -> None:
+        """Serve what the clusters are now."""
+        for each in self.clusters:
+            self.answers.snapshots[each.name] = each.view
+            self.answers.queries[each.name] = MemoryProgress(seen_ms=each.now_ms, triggers=each.steps)
+
+    def reader(self, group: str) -> Reader:
+        return next(each for one in self.clusters for each in one.readers if each.group == group)
+
+
+def simulated(readers: Sequence[Reader], name: str, *, partitions: int = 2, steps: int = SETTLED) -> Simulated:
+    """A cluster whose past ends now."""
+    now_ms = time.time_ns() // 1_000_000
+    found = Simulated(readers, partitions, name, now_ms - steps * STEP_MS)
+    for _ in range(steps - 1):
+        found.step()
+    return found
