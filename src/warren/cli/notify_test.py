@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-import uuid
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-import msgspec
 import typer
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -19,7 +17,6 @@ from rich.text import Text
 from warren import secrecy
 from warren.cli.colours import coloured
 from warren.cli.options import ConfigDir, ConfigFile, config_path
-from warren.clock import now_ms
 from warren.common.status import Status
 from warren.config import Settings, load
 from warren.errors import ConfigError
@@ -71,8 +68,11 @@ def notify_test(
     settings = load(config_path(config_dir, config), os.environ)
     module = _module(settings, name)
     told: Kind = kind or ("close" if status == "OK" else "open")
-    _check_templates(settings, name)
-    message = _sample(settings, Status[status], name, told, group)
+    from warren.notifier.links import pages  # noqa: PLC0415 - slow imports, not needed for --help
+    from warren.notifier.trial import check_templates, sample_message  # noqa: PLC0415
+
+    check_templates(settings, name)
+    message = sample_message(settings, name, Status[status], told, group=group, page=pages(settings))
     console = Console(highlight=False)
     sender = _sender(settings, name, module)
     try:
@@ -90,27 +90,6 @@ def _module(settings: Settings, name: str) -> AnyNotifier:
     there = f"there are: {known}" if known else "there is none: add a section [notifier.NAME]"
     near = did_you_mean(name, settings.notifier, "")
     raise ConfigError([f"there is no notifier {name}; {near + ' ' if near else ''}{there}"])
-
-
-def _check_templates(settings: Settings, name: str) -> None:
-    from warren.notifier import templates  # noqa: PLC0415 - slow import, not needed for --help
-
-    # errors of other modules are ignored
-    only = settings.model_copy(update={"notifier": {name: settings.notifier[name]}})
-    mistakes = [str(each) for each in templates.examine(only) if each.severity == "error"]
-    if mistakes:
-        raise ConfigError(mistakes)
-
-
-def _sample(settings: Settings, status: Status, name: str, kind: Kind, group: str) -> Message:
-    from warren.notifier import templates  # noqa: PLC0415
-
-    message = templates.sample(status, name, kind, now_ms())
-    cluster = settings.notifier[name].cluster or next(iter(settings.cluster), message.result.cluster)
-    result = msgspec.structs.replace(message.result, cluster=cluster, group=group)
-    # new ids: a receiver would treat a second sample as a duplicate
-    ids = {"id": str(uuid.uuid4()), "incident": message.incident and str(uuid.uuid4())}
-    return msgspec.structs.replace(message, result=result, **ids)
 
 
 def _sender(settings: Settings, name: str, module: AnyNotifier) -> Sender:

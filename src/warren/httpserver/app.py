@@ -26,12 +26,16 @@ from warren.httpserver.router import Answer, Match, Request, Router, unescape
 from warren.httpserver.state import Answers, LogLevel, Notifying, SinkStates
 from warren.httpserver.unsent import SMALL, TOO_MANY_UNSENT, UNSENT, Unsent
 from warren.httpserver.v4 import session
+from warren.httpserver.v4.about import AboutPages
 from warren.httpserver.v4.feed import Feed
 from warren.httpserver.v4.history import HistoryPages
 from warren.httpserver.v4.incidents import IncidentPages
+from warren.httpserver.v4.notifiers import NotifierPages
 from warren.httpserver.v4.pages import Pages
 from warren.httpserver.v4.stream import ChangePages
 from warren.httpserver.v4.streams import Places
+from warren.httpserver.v4.topics import TopicPages
+from warren.snapshot.model import ClusterSnapshot
 
 # methods that need no administrator
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -58,7 +62,8 @@ class App:
     ) -> None:
         self._envelope = Envelope(host)
         self.history = HistoryPages(answers, recent)
-        self.feed = Feed(answers, self.history.take)
+        self.topics = TopicPages(answers)
+        self.feed = Feed(answers, self._seen)
         self.own_metrics = OwnMetrics(answers, notifying, sinks)
         places = Places()
         self._router = Router(
@@ -71,8 +76,11 @@ class App:
                 **ChangePages(answers, self.feed, places).routes(),
                 **session.routes(),
                 **IncidentPages(notifying).routes(),
+                **NotifierPages(settings, notifying).routes(),
+                **AboutPages(settings, answers, host).routes(),
                 **self.history.routes(),
                 **FilePages().routes(),
+                **self.topics.routes(),
             }
         )
         self._beyond = beyond
@@ -81,6 +89,10 @@ class App:
         self._common: Headers = ()
         if origin:
             self._common = ((b"access-control-allow-origin", origin.encode("latin-1")),)
+
+    def _seen(self, cluster: str, snapshot: ClusterSnapshot) -> None:
+        self.history.take(cluster, snapshot)
+        self.topics.take(cluster, snapshot)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

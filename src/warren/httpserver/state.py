@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from warren.common.sink_state import SinkState
-from warren.notifier.record import Incident, IncidentEvidence, Leadership, ModuleCounts
+from warren.common.status import Status
+from warren.notifier.record import (
+    Incident,
+    IncidentEvidence,
+    Leadership,
+    ModuleCounts,
+    ModuleRecord,
+    Trial,
+)
 from warren.snapshot.model import ClusterSnapshot
 
 
@@ -52,6 +60,10 @@ class Progress(Protocol):
     @property
     def trigger_ms(self) -> int:
         """How long the last trigger took."""
+
+    @property
+    def recent_triggers(self) -> Sequence[tuple[int, int]]:
+        """When the last triggers began, and how long each took: milliseconds, oldest first, bounded."""
 
     @property
     def restarts(self) -> int: ...
@@ -105,6 +117,15 @@ class Notifying(Protocol):
 
     def counts(self) -> Mapping[str, ModuleCounts]:
         """By module."""
+
+    def outcomes(self) -> Mapping[str, ModuleRecord]:
+        """By module."""
+
+    def try_module(self, module: str, status: Status, kind: Literal["open", "close"]) -> Trial:
+        """Send a sample through a configured module.
+
+        Blocks, for as long as the module's timeout: not to be called from the server's thread.
+        """
 
 
 class SinkStates(Protocol):

@@ -34,14 +34,24 @@ from warren.notifier.incidents import (
 from warren.notifier.leadership import Election, Leader, SingleInstance, instance_name
 from warren.notifier.ledger import Ledger
 from warren.notifier.links import Page
-from warren.notifier.message import Message
-from warren.notifier.record import Ending, Incident, IncidentEvidence, Leadership, ModuleCounts
+from warren.notifier.message import Kind, Message
+from warren.notifier.outcomes import last_outcomes
+from warren.notifier.record import (
+    Ending,
+    Incident,
+    IncidentEvidence,
+    Leadership,
+    ModuleCounts,
+    ModuleRecord,
+    Trial,
+)
 from warren.notifier.retries import wait_ms
 from warren.notifier.rules import Module, Moment
 from warren.notifier.senders import sender
 from warren.notifier.sqlite_store import SqliteStore
 from warren.notifier.store import Case, Store, StoreError
 from warren.notifier.templates import examine
+from warren.notifier.trial import tried
 from warren.notifier.watch import Watch
 from warren.notifier.zookeeper_store import ZooKeeperStore
 from warren.snapshot.model import ClusterSnapshot
@@ -176,6 +186,14 @@ class Coordinator:
             name: ModuleCounts(each.sent, each.failed, each.retried, owed.get(name, 0))
             for name, each in self._deliveries.counts().items()
         }
+
+    def outcomes(self) -> Mapping[str, ModuleRecord]:
+        """By module."""
+        return last_outcomes(self.incidents())
+
+    def try_module(self, module: str, status: Status, kind: Kind) -> Trial:
+        """Send a sample through a configured module; may take as long as the module's timeout."""
+        return tried(self._settings, module, status, kind, self._page)
 
     def is_owed(self, message: Message) -> bool:
         """For the deliveries."""

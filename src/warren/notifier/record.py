@@ -119,3 +119,40 @@ class ModuleCounts(msgspec.Struct, frozen=True):
     retried: int = 0
     # decided and not sent yet
     owed: int = 0
+
+
+class DeliveryRecord(msgspec.Struct, frozen=True):
+    """The last message of a module that was sent, or that was not."""
+
+    message: str
+    incident: str
+    cluster: str
+    group: str
+    kind: Kind
+    status: Status
+    state: State
+    attempts: int
+    at_ms: int
+    # the receiver's response, or why the attempt failed
+    answer: str
+
+
+class ModuleRecord(msgspec.Struct, frozen=True):
+    """The last outcomes of one module; None: there is none among the incidents that are kept."""
+
+    sent: DeliveryRecord | None = None
+    failed: DeliveryRecord | None = None
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """A sample that was sent to try a module."""
+
+    sent: bool
+    # the receiver's response, or why it was not sent
+    answer: str
+    # whether the same message could succeed later without a change of configuration
+    retriable: bool
+    took_ms: int
+    # what was sent: where to and headers, a line each, without secrets
+    head: tuple[str, ...]
+    body: str

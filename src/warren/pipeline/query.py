@@ -7,8 +7,9 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from warren.storage.bucket import WindowSettings
 
 log = structlog.get_logger("warren.pipeline")
+
+# whose times are kept, for a chart
+MOST_TRIGGERS: Final = 720
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,8 @@ class Progress:
     # triggers since the start, and how long the last one took
     triggers: int = 0
     trigger_ms: int = 0
+    # when the last ones began, and how long each took, in ms; replaced as a whole
+    recent_triggers: tuple[tuple[int, int], ...] = ()
     restarts: int = 0
     # why the cluster does not respond, or the query failed; empty: no error
     error: str = ""
@@ -169,6 +175,10 @@ class ClusterQuery(SupervisedQuery):
         progress.triggers = last.batchId + 1
         progress.phases = dict(last.durationMs)
         progress.trigger_ms = progress.phases.get("triggerExecution", 0)
+        began_ms = round(datetime.fromisoformat(last.timestamp).timestamp() * 1000)
+        recent = progress.recent_triggers
+        if not recent or recent[-1][0] != began_ms:
+            progress.recent_triggers = (*recent[-MOST_TRIGGERS + 1 :], (began_ms, progress.trigger_ms))
 
     def _failed(self) -> None:
         self._first = False

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from warren.common.status import Status
-from warren.snapshot.tables import GroupTable, WindowTable
+from warren.snapshot.tables import GroupTable, HeadTable, WindowTable
 
 Count = Annotated[int, Meta(ge=0)]
 Milliseconds = Annotated[int, Meta(ge=0, description="Milliseconds since 1970")]
@@ -128,6 +128,21 @@ class GroupConsumer(msgspec.Struct, frozen=True):
     ]
 
 
+class TopicReader(msgspec.Struct, frozen=True):
+    """A group that has committed on a topic, as far as that topic goes."""
+
+    group: str
+    # the worst of its partitions
+    status: Status
+    totallag: int
+    maxlag: int
+    # partitions with a commit, and how many of them are not OK
+    partition_count: int
+    not_ok: int
+    # ms; 0: none
+    last_commit: int
+
+
 class ClusterSnapshot(Protocol):
     """One cluster at one moment; every method returns data of the same trigger."""
 
@@ -153,6 +168,12 @@ class ClusterSnapshot(Protocol):
 
     def consumers_of(self, topic: str) -> list[str]:
         """Sorted names of the groups with a commit on the topic."""
+
+    def readers(self, topic: str) -> tuple[TopicReader, ...]:
+        """The same groups, and how far each is on this topic."""
+
+    def head_table(self) -> HeadTable:
+        """All heads at once."""
 
     def groups(self) -> list[str]:
         """Sorted names."""

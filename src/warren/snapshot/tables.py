@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from warren.common.sentinels import UNKNOWN
+
 
 @dataclass(frozen=True, slots=True)
 class GroupTable:
@@ -42,3 +44,23 @@ class WindowTable:
     current_lag: NDArray[np.integer]
     # the last committed offset; -1 where there is no commit
     offset: NDArray[np.integer]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadTable:
+    """One row per topic partition that the brokers have, in no order."""
+
+    topic: Sequence[str]
+    partition: NDArray[np.integer]
+    # UNKNOWN where it is not known
+    head: NDArray[np.int64]
+    # false: the brokers do not list it any more
+    there: NDArray[np.bool_]
+
+    def of_topic(self, topic: str) -> NDArray[np.int64]:
+        """The heads of a topic by partition number."""
+        rows = [row for row, name in enumerate(self.topic) if name == topic and self.there[row]]
+        numbers = self.partition[rows]
+        heads = np.full(int(numbers.max(initial=-1)) + 1, UNKNOWN, dtype=np.int64)
+        heads[numbers] = self.head[rows]
+        return heads

@@ -24,9 +24,10 @@ from warren.snapshot.model import (
     PartitionStatus,
     PartitionWindow,
     TopicPartitionHead,
+    TopicReader,
     WindowEntry,
 )
-from warren.snapshot.tables import GroupTable, WindowTable
+from warren.snapshot.tables import GroupTable, HeadTable, WindowTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -147,6 +148,32 @@ class ClusterView:
         number = self.structure.topics.index(topic)
         of_topic = np.unique(self.structure.group[self.structure.topic == number])
         return [self.structure.groups[index] for index in of_topic]
+
+    def readers(self, topic: str) -> tuple[TopicReader, ...]:
+        structure = self.structure
+        if topic not in structure.topics:
+            return ()
+        rows = np.flatnonzero(structure.topic == structure.topics.index(topic))
+        # those of a group are adjacent
+        groups, begin = np.unique(structure.group[rows], return_index=True)
+        status, lag = self.verdict.status[rows], self.verdict.current_lag[rows]
+        columns = (
+            np.maximum.reduceat(status, begin),
+            np.add.reduceat(lag, begin),
+            np.maximum.reduceat(lag, begin),
+            np.diff(begin, append=len(rows)),
+            np.add.reduceat((status > Status.OK).astype(np.int64), begin),
+            np.maximum(np.maximum.reduceat(self.last_timestamp[rows], begin), 0),
+        )
+        return tuple(
+            TopicReader(structure.groups[group], _STATUSES[worst], *others)
+            for group, worst, *others in zip(
+                groups.tolist(), *(each.tolist() for each in columns), strict=True
+            )
+        )
+
+    def head_table(self) -> HeadTable:
+        return HeadTable(self.tps.topic, self.tps.partition, self.head, self.there)
 
     def groups(self) -> list[str]:
         return list(self.structure.groups)

@@ -15,12 +15,19 @@ from tests.unit.httpserver.captures import usual_snapshot
 from tests.unit.httpserver.memory import MemoryAnswers
 from tests.unit.httpserver.notifying import INCIDENTS, MemoryNotifying
 
+from warren.config.modules import NullNotifier
 from warren.httpserver.v4.openapi import document
 from warren.httpserver.v4.operations import OPERATIONS
 
 EXAMPLES = 40
 # names that lead somewhere, among those that lead nowhere
-KNOWN = {"cluster": "local", "group": "two-topics", "topic": "orders", "incident": INCIDENTS[0].id}
+KNOWN = {
+    "cluster": "local",
+    "group": "two-topics",
+    "topic": "orders",
+    "incident": INCIDENTS[0].id,
+    "notifier": "ops",
+}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +35,9 @@ def url() -> Iterator[str]:
     snapshot = replace(usual_snapshot(), number=7, taken_at_ms=1_700_000_000_000)
     shown = {name: detail for name, detail in snapshot.details.items() if name in snapshot.statuses}
     answers = MemoryAnswers(["local"], {"local": replace(snapshot, details=shown)})
-    with serving(answers=answers, notifying=MemoryNotifying(), httpserver={"a": local()}) as server:
+    told = MemoryNotifying()
+    sections: dict[str, Any] = {"httpserver": {"a": local()}, "notifier": {"ops": NullNotifier()}}
+    with serving(answers=answers, notifying=told, **sections) as server:
         yield server.urls["a"]
 
 
@@ -45,7 +54,7 @@ ASKED = [
 def test_the_page_keeps_to_the_document(url: str, operation: Any, mode: GenerationMode) -> None:
     schema = schemathesis.openapi.from_dict(document())
     schema.config.update(base_url=url)
-    found = schema[operation.path]["GET"]
+    found = schema[operation.path][operation.method]
     asked: list[int] = []
 
     @given(case=found.as_strategy(generation_mode=mode))

@@ -164,7 +164,8 @@ def test_slack(receivers: ExitStack, command: Command) -> None:
     assert len(receiver.posts) == 1
     assert f"POST {receiver.http.url}/REDACTED" in ended.said
     assert "s3cretwebhook" not in ended.said
-    assert "/v4/clusters/local/groups/" in receiver.posts[0].shown
+    assert "/clusters/local/groups/" in receiver.posts[0].shown
+    assert "/incidents/" in receiver.posts[0].shown
 
 
 def test_null_says_that_nothing_leaves(command: Command) -> None:

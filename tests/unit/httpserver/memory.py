@@ -19,9 +19,10 @@ from warren.snapshot.model import (
     PartitionStatus,
     PartitionWindow,
     TopicPartitionHead,
+    TopicReader,
     WindowEntry,
 )
-from warren.snapshot.tables import GroupTable, WindowTable
+from warren.snapshot.tables import GroupTable, HeadTable, WindowTable
 
 
 def _ints(values: Iterable[int]) -> NDArray[np.int64]:
@@ -61,6 +62,30 @@ class MemorySnapshot:
         return sorted(
             {name for name, group in self.statuses.items() if any(p.topic == topic for p in group.partitions)}
             | {name for name, topics in self.details.items() if topic in topics}
+        )
+
+    def readers(self, topic: str) -> tuple[TopicReader, ...]:
+        found = []
+        for name in self.consumers_of(topic):
+            parts = [part for part in self.statuses[name].partitions if part.topic == topic and part.end]
+            lags = [part.current_lag for part in parts]
+            bad = sum(part.status > Status.OK for part in parts)
+            last = max((part.end.timestamp for part in parts if part.end), default=0)
+            worst = max((part.status for part in parts), default=Status.OK)
+            found.append(TopicReader(name, worst, sum(lags), max(lags, default=0), len(parts), bad, last))
+        return tuple(found)
+
+    def head_table(self) -> HeadTable:
+        rows = [
+            (topic, number, -1 if each.head is None else each.head)
+            for topic, heads in self.heads.items()
+            for number, each in enumerate(heads)
+        ]
+        return HeadTable(
+            [topic for topic, _, _ in rows],
+            _ints(number for _, number, _ in rows),
+            _ints(head for _, _, head in rows),
+            np.ones(len(rows), dtype=np.bool_),
         )
 
     def groups(self) -> list[str]:
@@ -157,6 +182,7 @@ class MemoryProgress:
     skipped: Mapping[str, int] = field(default_factory=dict)
     triggers: int = 0
     trigger_ms: int = 0
+    recent_triggers: tuple[tuple[int, int], ...] = ()
     restarts: int = 0
     error: str = ""
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from warren.common.status import Status
+from warren.notifier.message import Kind
+from warren.notifier.outcomes import last_outcomes
 from warren.notifier.record import (
     EvidenceAt,
     Incident,
@@ -13,6 +15,8 @@ from warren.notifier.record import (
     Leadership,
     MessageRecord,
     ModuleCounts,
+    ModuleRecord,
+    Trial,
 )
 from warren.snapshot.model import Entry, PartitionStatus, PartitionWindow, WindowEntry
 
@@ -108,6 +112,16 @@ class MemoryNotifying:
     by_module: Mapping[str, ModuleCounts] = field(
         default_factory=lambda: {"ops": ModuleCounts(3, 0, 1, 1), "mail": ModuleCounts(0, 1, 5, 0)}
     )
+
+    # what was tried: module, status, kind
+    tried: list[tuple[str, Status, str]] = field(default_factory=list)
+
+    def outcomes(self) -> Mapping[str, ModuleRecord]:
+        return last_outcomes(self.known)
+
+    def try_module(self, module: str, status: Status, kind: Kind) -> Trial:
+        self.tried.append((module, status, kind))
+        return Trial(True, "HTTP 200", False, 12, ("POST https://example.com/REDACTED",), "{}")
 
     def incidents(self) -> Sequence[Incident]:
         return self.known

@@ -132,6 +132,28 @@ CASES = (
         "*",
     ),
     Case(
+        "another site with the password that a browser remembers",
+        USERS,
+        Role.READ,
+        THERE,
+        {"sec-fetch-site": "cross-site", "origin": "https://evil.example", **basic("ada", "4dm1n")},
+    ),
+    Case(
+        "our own page with the password that a browser remembers",
+        USERS,
+        Role.ADMIN,
+        THERE,
+        {"sec-fetch-site": "same-origin", "origin": "https://warren.example", **basic("ada", "4dm1n")},
+    ),
+    Case(
+        "the configured site with a password",
+        USERS,
+        Role.ADMIN,
+        THERE,
+        {"sec-fetch-site": "cross-site", "origin": "http://dash.example", **basic("ada", "4dm1n")},
+        "http://dash.example",
+    ),
+    Case(
         "a script with credentials",
         TOKENS,
         Role.ADMIN,

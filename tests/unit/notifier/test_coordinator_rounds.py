@@ -104,14 +104,15 @@ def test_only_groups_that_are_not_ok_are_looked_at_and_only_when_something_is_du
 def test_an_incident_keeps_its_evidence_over_a_restart_and_its_messages_link_to_it(tmp_path: Path) -> None:
     scene, sent = Scene(bad=ERR), Sent()
 
-    def lag(of: str) -> int:
-        (incident,) = coordinator.incidents()
-        moment = getattr(coordinator.evidence(incident), of)
-        return -1 if moment is None else moment.totallag
+    def lag(of: str) -> int | None:
+        """None: not known, or not yet."""
+        moments = [getattr(coordinator.evidence(each), of) for each in coordinator.incidents()]
+        return moments[0].totallag if moments and moments[0] else None
 
     with running(tmp_path, scene, sent, send_close=True) as coordinator:
         assert eventually(lambda: sent.groups == ["bad"], 20)
         (incident,) = coordinator.incidents()
+        assert scene.current is not None
         scene.current = replace(
             scene.current, statuses={"bad": group_of("bad", partition("orders", 0, Status.STOP, 500))}
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -15,10 +15,10 @@ from warren.common.status import Status
 from warren.notifier import evidence
 from warren.notifier.evidence import MOST_BYTES, MOST_ENTRIES, MOST_PARTITIONS, is_worse, with_evidence
 from warren.notifier.incidents import Outcome, evaluated, group_removed
-from warren.notifier.record import Incident, IncidentEvidence
+from warren.notifier.record import EvidenceAt, Incident, IncidentEvidence
 from warren.notifier.rules import Moment
 from warren.notifier.store import Case, packed, unpacked
-from warren.snapshot.model import Entry, GroupStatus, PartitionDetail, PartitionStatus
+from warren.snapshot.model import Entry, PartitionDetail, PartitionStatus
 
 STOP, WARN, OK = Status.STOP, Status.WARN, Status.OK
 
@@ -59,7 +59,7 @@ class Watched:
         return evidence.read(unpacked(packed(incident), Incident))
 
 
-def lags(found: evidence.EvidenceAt | None) -> list[tuple[int, int]]:
+def lags(found: EvidenceAt | None) -> list[tuple[int, int]]:
     assert found is not None
     return [(each.partition.partition, each.partition.current_lag) for each in found.partitions]
 
@@ -137,7 +137,7 @@ def test_an_incident_of_a_version_that_kept_nothing_is_read_and_gets_its_worst_f
     ("status", "lag", "worse"),
     [(WARN, 10**9, False), (Status.ERR, 110, False), (Status.ERR, 111, True), (OK, 10**9, False)],
 )
-def test_what_is_worse(status: Status, lag: int, worse: bool) -> None:  # noqa: FBT001
+def test_what_is_worse(status: Status, lag: int, worse: bool) -> None:
     watched = Watched()
     watched.look(partition("orders", 0, STOP, 100))
     assert is_worse(watched.case.incident, status, lag) is worse

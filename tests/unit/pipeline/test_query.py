@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from pyspark.errors import PySparkException
 
 from warren.cluster.source import HeadsSettings
-from warren.pipeline.query import ClusterQuery, QuerySettings
+from warren.pipeline.query import MOST_TRIGGERS, ClusterQuery, QuerySettings
 from warren.pipeline.source import SourceSettings
 from warren.storage.bucket import WindowSettings
 
@@ -21,8 +22,7 @@ class CutOff:
         raise PySparkException("Job was cancelled")
 
 
-@pytest.mark.parametrize("stopping", [False, True])
-def test_a_trigger_that_is_cut_off_is_never_called_done(stopping: bool) -> None:
+def query_of_nothing() -> ClusterQuery:
     settings = QuerySettings(
         "c",
         SourceSettings(HeadsSettings({"bootstrap.servers": "nowhere"}, 1, Path()), ()),
@@ -30,9 +30,28 @@ def test_a_trigger_that_is_cut_off_is_never_called_done(stopping: bool) -> None:
         Path(),
         1.0,
     )
-    query = ClusterQuery(cast("Any", None), settings, cast("Any", None))
+    return ClusterQuery(cast("Any", None), settings, cast("Any", None))
+
+
+@pytest.mark.parametrize("stopping", [False, True])
+def test_a_trigger_that_is_cut_off_is_never_called_done(stopping: bool) -> None:
+    query = query_of_nothing()
     if stopping:
         query._stopping.set()
     # a return would let Spark write it down as done, and its windows would be missing for ever
     with pytest.raises(PySparkException):
         query._take(cast("Any", CutOff()), 7)
+
+
+def test_the_times_of_the_last_triggers_are_kept_and_bounded() -> None:
+    query = query_of_nothing()
+    for number in range(MOST_TRIGGERS + 5):
+        at = f"2026-11-16T04:{number // 60 % 60:02}:{number % 60:02}.250Z"
+        seen = SimpleNamespace(batchId=number, durationMs={"triggerExecution": number}, timestamp=at)
+        # looked at once a second, whether or not there was a new one
+        for _ in range(2):
+            query._note(cast("Any", SimpleNamespace(lastProgress=seen)))
+    recent = query.progress.recent_triggers
+    assert len(recent) == MOST_TRIGGERS
+    assert [took for _, took in recent] == [*range(5, MOST_TRIGGERS + 5)]
+    assert recent[0][0] == 1_794_801_605_250

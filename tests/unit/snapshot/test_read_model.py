@@ -16,7 +16,7 @@ from warren.common.request import Request
 from warren.common.status import Status
 from warren.kafka import messages
 from warren.kafka.codec import encode
-from warren.snapshot.model import Entry
+from warren.snapshot.model import Entry, TopicReader
 from warren.snapshot.view import ClusterView
 
 HEADS = {("orders", 0): 100, ("orders", 1): 50, ("orders", 2): 7, ("clicks", 0): 10}
@@ -135,6 +135,20 @@ def test_windows_are_explained_with_what_decided_and_what_would_change_it(pipeli
         ("no_lag_now", 1),
         ("no_commit", 0),
     ]
+
+
+def test_who_reads_a_topic_and_how_far_behind(pipeline: Pipeline) -> None:
+    news = [commit("fast", "orders", 1, 50, NOW + 9000), commit("fast", "orders", 2, 6, NOW + 8000)]
+    view = pipeline.trigger(look(HEADS, NOW + 60_000), records(news, 10), now_ms=NOW + 60_000)
+    assert view.readers("orders") == (
+        TopicReader("fast", Status.STOP, 1, 1, 2, 1, NOW + 9000),
+        TopicReader("slow", Status.STOP, 10, 10, 2, 1, NOW),
+    )
+    assert [each.group for each in view.readers("clicks")] == ["fast"]
+    assert view.readers("nothing") == ()
+    table = view.head_table()
+    assert table.of_topic("orders").tolist() == [100, 50, 7]
+    assert table.of_topic("nothing").tolist() == []
 
 
 def test_the_reason_of_a_view_stays_that_of_its_moment(pipeline: Pipeline) -> None:

@@ -20,6 +20,7 @@ _SHAPES: Final = (
     shapes.GroupDetail,
     shapes.GroupTopic,
     shapes.GroupWindows,
+    shapes.Topic,
     shapes.GroupHistory,
     shapes.ClusterHistory,
     shapes.Changes,
@@ -27,12 +28,17 @@ _SHAPES: Final = (
     shapes.Session,
     shapes.Incidents,
     shapes.IncidentDetail,
+    shapes.About,
+    shapes.Notifiers,
+    shapes.NotifierTest,
+    shapes.NotifierTried,
 )
 _DESCRIPTIONS: Final[Mapping[str, str]] = {
     "cluster": "A configured cluster",
     "group": "A consumer group; a slash in its name is %2F",
-    "topic": "A topic that the group has committed on",
+    "topic": "A topic; of a group, one that it has committed on",
     "incident": "The id of an incident",
+    "notifier": "A configured notifier: N of its section [notifier.N]",
 }
 # names with control characters are refused by the guard
 _NAME: Final = r"^[^\u0000-\u001f\u007f]+$"
@@ -63,7 +69,9 @@ def document() -> dict[str, Any]:
         },
         "servers": [{"url": "/"}],
         "security": [{}, {"token": []}, {"user": []}],
-        "paths": {operation.path: {"get": _operation(operation)} for operation in OPERATIONS},
+        "paths": {
+            operation.path: {operation.method.lower(): _operation(operation)} for operation in OPERATIONS
+        },
         "components": {
             "schemas": schemas,
             "securitySchemes": {
@@ -88,15 +96,20 @@ def _operation(operation: Operation) -> dict[str, Any]:
     refusals = dict(_REFUSALS)
     if operation.names:
         refusals |= _REFUSALS_OF_CLUSTERS if "cluster" in operation.names else _REFUSALS_OF_NAMES
+    refusals |= dict(operation.refusals)
     answers: dict[str, Any] = {"200": _answer(operation.summary, operation)}
     answers |= {str(status): _answer(description, operation) for status, description in operation.also}
     answers |= {str(status): _refusal(description) for status, description in refusals.items()}
-    return {
+    described = {
         "operationId": operation.id,
         "summary": operation.summary,
         "parameters": named + [_parameter(parameter) for parameter in operation.parameters],
         "responses": dict(sorted(answers.items())),
     }
+    if operation.body is not None:
+        content = {"application/json": {"schema": _reference(operation.body)}}
+        described["requestBody"] = {"required": True, "content": content}
+    return described
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:

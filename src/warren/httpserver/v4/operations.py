@@ -24,6 +24,11 @@ class Operation:
     # other answers with the same shape: status: description
     also: tuple[tuple[int, str], ...] = ()
     events: bool = False
+    method: str = "GET"
+    # of the request's JSON; None: there is none
+    body: type[Any] | None = None
+    # refusals of its own: status: description
+    refusals: tuple[tuple[int, str], ...] = ()
 
     @property
     def names(self) -> list[str]:
@@ -70,6 +75,12 @@ GROUP_TOPIC: Final = Operation(
     "/v4/clusters/{cluster}/groups/{group}/topics/{topic}",
     "One topic of a group with the whole window of every partition",
     shapes.GroupTopic,
+)
+TOPIC: Final = Operation(
+    "topic",
+    "/v4/clusters/{cluster}/topics/{topic}",
+    "A topic: heads and tails, how fast messages come in, and the groups that read it with their lags",
+    shapes.Topic,
 )
 GROUP_WINDOWS: Final = Operation(
     "groupWindows",
@@ -138,6 +149,27 @@ INCIDENT: Final = Operation(
     "One incident with its evidence: the windows at its opening, at its worst and at its end",
     shapes.IncidentDetail,
 )
+ABOUT: Final = Operation(
+    "about",
+    "/v4/about",
+    "Version, configuration without secrets, and how long the last triggers took",
+    shapes.About,
+)
+NOTIFIERS: Final = Operation(
+    "notifiers",
+    "/v4/notifiers",
+    "The notifiers: what they have sent, and why the last message of each failed",
+    shapes.Notifiers,
+)
+NOTIFIER_TEST: Final = Operation(
+    "notifierTest",
+    "/v4/notifiers/{notifier}/test",
+    "Send a sample through a notifier, as `warren notify-test` does: of no real group, one attempt. For administrators",
+    shapes.NotifierTried,
+    method="POST",
+    body=shapes.NotifierTest,
+    refusals=((403, "Only an administrator may do that"), (415, "The content type is not application/json")),
+)
 OPERATIONS: Final = (
     OPENAPI,
     HEALTH,
@@ -145,6 +177,7 @@ OPERATIONS: Final = (
     GROUP,
     GROUP_TOPIC,
     GROUP_WINDOWS,
+    TOPIC,
     GROUP_HISTORY,
     CLUSTER_HISTORY,
     CHANGES,
@@ -152,4 +185,7 @@ OPERATIONS: Final = (
     SESSION,
     INCIDENTS,
     INCIDENT,
+    ABOUT,
+    NOTIFIERS,
+    NOTIFIER_TEST,
 )

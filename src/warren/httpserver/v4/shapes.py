@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -13,6 +13,7 @@ GroupStatusName = Literal["OK", "WARN", "ERR"]
 IncidentStatusName = Literal["NOTFOUND", "OK", "WARN", "ERR"]
 PartitionStatusName = Literal["OK", "WARN", "STOP", "STALL", "REWIND"]
 
+Rate = Annotated[float, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Cursor = Annotated[
     str,
@@ -168,6 +169,42 @@ class GroupWindows(msgspec.Struct, frozen=True):
     partitions: list[PartitionWindow]
 
 
+class TopicPartition(msgspec.Struct, frozen=True):
+    """One partition of a topic."""
+
+    partition: Count
+    head: Annotated[int | None, Meta(description="Next offset on the broker; null: not known")]
+    tail: Annotated[int | None, Meta(description="Oldest offset on the broker; null: not known")]
+    inflow: Annotated[Rate | None, Meta(description="Messages a second; null: not known yet")]
+
+
+class TopicReader(msgspec.Struct, frozen=True):
+    """A group that has committed on the topic, as far as this topic goes."""
+
+    group: str
+    status: Annotated[PartitionStatusName, Meta(description="The worst of its partitions")]
+    totallag: Count
+    maxlag: Annotated[Count, Meta(description="Greatest current lag of one partition")]
+    partition_count: Annotated[Count, Meta(description="Partitions with a commit")]
+    not_ok: Annotated[Count, Meta(description="Of those, how many are not OK")]
+    last_commit: Annotated[Milliseconds | None, Meta(description="The newest commit; null: none")]
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """A topic, and who reads it."""
+
+    cluster: str
+    snapshot: Snapshot
+    topic: str
+    inflow: Annotated[
+        Rate | None,
+        Meta(description="Messages a second, of all partitions of which it is known; null: of none"),
+    ]
+    inflow_over_ms: Annotated[Count, Meta(description="The time that the rate is an average of")]
+    partitions: list[TopicPartition]
+    readers: Annotated[list[TopicReader], Meta(description="The worst first, then the greatest lag")]
+
+
 class SnapshotAge(msgspec.Struct, frozen=True):
     """The latest snapshot of a cluster."""
 
@@ -261,6 +298,88 @@ class Health(msgspec.Struct, frozen=True):
     clusters: list[ClusterHealth]
     notifier: Annotated[NotifierHealth | None, Meta(description="Null: no notifier is configured")]
     sinks: list[SinkHealth]
+
+
+class Triggers(msgspec.Struct, frozen=True):
+    """The last triggers of a cluster, at most 720: two lists of the same length, the oldest first."""
+
+    cluster: str
+    times: Annotated[list[Milliseconds], Meta(description="When each began")]
+    took_ms: list[Count]
+
+
+class About(msgspec.Struct, frozen=True):
+    """Which Warren this is, and how it is configured."""
+
+    version: str
+    python: str
+    host: str
+    started_at: Milliseconds
+    uptime_ms: Count
+    source: Annotated[str, Meta(description="The configuration's file, for administrators; else empty")]
+    configuration: Annotated[
+        dict[str, Any],
+        Meta(description="What is set, by section, under the names of the file; secrets are REDACTED"),
+    ]
+    triggers: list[Triggers]
+
+
+class Delivery(msgspec.Struct, frozen=True):
+    """The last message of a notifier that was sent, or the last that was not."""
+
+    id: str
+    incident: str
+    cluster: str
+    group: str
+    kind: Literal["open", "close"]
+    status: Annotated[IncidentStatusName, Meta(description="The group's status in the message")]
+    state: Annotated[
+        Literal["owed", "sent", "failed", "abandoned"], Meta(description="owed: it will be tried again")
+    ]
+    attempts: Count
+    at: Milliseconds
+    answer: Annotated[str, Meta(description="The receiver's response, or why the last attempt failed")]
+
+
+class Notifier(msgspec.Struct, frozen=True):
+    """One notifier; all but the messages owed are counted since Warren started."""
+
+    module: str
+    class_name: str
+    owed: Annotated[Count, Meta(description="Decided and not sent yet")]
+    sent: Count
+    failed: Annotated[Count, Meta(description="Failed after the last attempt")]
+    retried: Annotated[Count, Meta(description="Attempts beyond the first")]
+    last_sent: Annotated[Delivery | None, Meta(description="Null: none of the incidents that are kept")]
+    last_failure: Annotated[Delivery | None, Meta(description="Null: none of the incidents that are kept")]
+
+
+class Notifiers(msgspec.Struct, frozen=True):
+    """The configured notifiers."""
+
+    notifiers: list[Notifier]
+
+
+class NotifierTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which sample to send."""
+
+    status: Annotated[GroupStatusName, Meta(description="The sample group's status")] = "WARN"
+    kind: Annotated[
+        Literal["open", "close"] | None,
+        Meta(description="Which message; null: open, and close for status OK"),
+    ] = None
+
+
+class NotifierTried(msgspec.Struct, frozen=True):
+    """What happened to the sample."""
+
+    module: str
+    sent: bool
+    answer: Annotated[str, Meta(description="The receiver's response, or why it was not sent")]
+    retriable: Annotated[bool, Meta(description="Whether a message would be tried again")]
+    took_ms: Count
+    head: Annotated[list[str], Meta(description="Where it was sent and its headers, without secrets")]
+    body: str
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ LIMIT_S = 20.0
 OWN_HEADERS = {"host", "user-agent"}
 
 
-def page(cluster: str, group: str) -> str:
+def page(cluster: str, group: str, incident: str = "") -> str:
     return ""
 
 

@@ -20,7 +20,7 @@ from warren.notifier.templates import TemplateError
 LIMIT_S = 20.0
 
 
-def page(cluster: str, group: str) -> str:
+def page(cluster: str, group: str, incident: str = "") -> str:
     return f"https://warren.example.com/{cluster}/{group}"
 
 

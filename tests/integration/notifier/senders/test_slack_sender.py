@@ -30,7 +30,7 @@ def slack() -> Iterator[SlackReceiver]:
         yield running
 
 
-def page(cluster: str, group: str) -> str:
+def page(cluster: str, group: str, incident: str = "") -> str:
     return f"https://warren.example.com/{cluster}/{group}"
 
 
