@@ -12,15 +12,14 @@ from typing import Final
 
 from tests.unit.pipeline_double import Pipeline, look, records
 
+from warren.evaluator.verdict import TREND
 from warren.kafka import messages
 from warren.kafka.codec import encode
 from warren.snapshot.view import ClusterView
 from warren.storage.bucket import WindowSettings
 
 STEP_MS: Final = 10_000
-_WINDOW: Final = WindowSettings(
-    intervals=10, min_distance_ms=0, expire_ms=7 * 86_400_000, refresh_ms=STEP_MS
-)
+_WINDOW: Final = WindowSettings(intervals=10, min_distance_ms=0, expire_ms=7 * 86_400_000, refresh_ms=STEP_MS)
 _INFLOW: Final = 120
 
 
@@ -57,7 +56,7 @@ class Simulated:
         self.name = name
         self.now_ms = time.time_ns() // 1_000_000 if began_ms is None else began_ms
         self._partitions = partitions
-        self._pipeline = Pipeline(_WINDOW, allowed_lag=1)
+        self._pipeline = Pipeline(_WINDOW, allowed_lag=1, book=TREND)
         self._heads = {
             (topic, each): 10_000 for topic in {one.topic for one in readers} for each in range(partitions)
         }

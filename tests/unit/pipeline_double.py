@@ -16,7 +16,7 @@ from warren.cluster.source import Look
 from warren.cluster.survey import Survey
 from warren.common.group_filter import GroupFilter, Watched
 from warren.consumer.commit_frames import framed as commits_framed
-from warren.evaluator.verdict import RuleSettings
+from warren.evaluator.verdict import CACHING, RuleBook, RuleSettings
 from warren.kafka.batch import RawRecords, decode
 from warren.snapshot.read_model import ReadModel
 from warren.snapshot.view import ClusterView
@@ -73,13 +73,14 @@ class Pipeline:
         window: WindowSettings = WINDOW,
         allowed_lag: int = 0,
         minimum_complete: float = 0.0,
+        book: RuleBook = CACHING,
     ) -> None:
         self.states = States()
         self.batch = -1
         # no other pipeline has the same scratch files
         self._scratch = uuid.uuid4().hex
         self._window = window
-        self._rules = RuleSettings(window.intervals, allowed_lag, minimum_complete)
+        self._rules = RuleSettings(window.intervals, allowed_lag, minimum_complete, book)
         self.restart()
 
     def restart(self, watched: Watched = EVERYTHING) -> None:

@@ -126,7 +126,11 @@ def _make(contents: Mapping[str, bytes]) -> tuple[str, Mapping[int, File], Mappi
         whole.update(path.encode() + b"\0" + content)
     fingerprint = whole.hexdigest()[:16]
     # all are named in the page, so that the browser fetches them at once and not import by import
-    links = [f'<link rel="stylesheet" href="./{path}" />' for path in sorted(contents, key=_rank) if path.endswith(".css")]
+    links = [
+        f'<link rel="stylesheet" href="./{path}" />'
+        for path in sorted(contents, key=_rank)
+        if path.endswith(".css")
+    ]
     links += [f'<link rel="modulepreload" href="./{path}" />' for path in contents if path.endswith(".js")]
     index = contents["index.html"].decode().replace("<!-- files -->", "\n    ".join(links))
     depths = {address.count("/") - 1 for address in ADDRESSES}

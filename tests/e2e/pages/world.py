@@ -96,7 +96,9 @@ class World:
         return next(each for one in self.clusters for each in one.readers if each.group == group)
 
 
-def simulated(readers: Sequence[Reader], name: str, *, partitions: int = 2, steps: int = SETTLED) -> Simulated:
+def simulated(
+    readers: Sequence[Reader], name: str, *, partitions: int = 2, steps: int = SETTLED
+) -> Simulated:
     """A cluster whose past ends now."""
     now_ms = time.time_ns() // 1_000_000
     found = Simulated(readers, partitions, name, now_ms - steps * STEP_MS)

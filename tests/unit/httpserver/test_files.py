@@ -67,7 +67,9 @@ def test_files_name_no_other_host_and_make_no_markup_of_text() -> None:
         text = content.decode().replace("http://www.w3.org/2000/svg", "")
         assert "://" not in text, path
         if path.endswith(".js"):
-            forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\"style\""
+            forbidden = (
+                r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\"style\""
+            )
             assert not re.search(forbidden, text), path
 
 

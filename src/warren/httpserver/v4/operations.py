@@ -105,9 +105,7 @@ ALL_CHANGES: Final = Operation(
     (parameters.SINCE_BY_CLUSTER,),
     events=True,
 )
-SESSION: Final = Operation(
-    "session", "/v4/session", "What the client of this request may do", shapes.Session
-)
+SESSION: Final = Operation("session", "/v4/session", "What the client of this request may do", shapes.Session)
 GROUP_HISTORY: Final = Operation(
     "groupHistory",
     "/v4/clusters/{cluster}/groups/{group}/history",

@@ -114,9 +114,7 @@ class ChangePages:
                     pause_s = min(len(news.rows) / _GROUPS_PER_SECOND, _LONGEST_PAUSE_S)
                     follower.due = now() + pause_s
             if not news.empty:
-                yield self._json(
-                    cluster, history, news, before, follower.position, only_status=only_status
-                )
+                yield self._json(cluster, history, news, before, follower.position, only_status=only_status)
 
     def _json(
         self,

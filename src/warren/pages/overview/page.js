@@ -4,7 +4,7 @@ import { address, groupAddress } from "../shell/address.js";
 import { h, put, say, set } from "../shell/dom.js";
 import { count, counted } from "../shell/format.js";
 import { allGroups, clusterNames, listen, live } from "../shell/live.js";
-import { go } from "../shell/router.js";
+import { go, rewrite } from "../shell/router.js";
 import { Table } from "../shell/table.js";
 import { ClusterCards, condition } from "./clusters.js";
 import { columns } from "./columns.js";
@@ -68,7 +68,6 @@ class Overview {
     document.addEventListener("keydown", this.keys);
     this.ended = listen((news) => this.#news(news.statuses));
     this.late = 0;
-    this.writing = 0;
     this.#show();
   }
 
@@ -76,7 +75,6 @@ class Overview {
     selected = this.table.selected;
     this.ended();
     clearTimeout(this.late);
-    clearTimeout(this.writing);
     document.removeEventListener("keydown", this.keys);
     this.table.close();
     this.lines.close();
@@ -93,11 +91,10 @@ class Overview {
   #change(change, typing = false) {
     this.filter = { ...this.filter, ...change };
     this.#show();
-    // the address follows when the typing ends: a browser allows only so many changes of it
-    clearTimeout(this.writing);
-    const write = () => go(address([], toQuery(this.filter)), { replace: typing, keep: true });
-    if (typing) this.writing = setTimeout(write, 200);
-    else write();
+    const next = address([], toQuery(this.filter));
+    // a word is one step for the back button, not one for each letter
+    if (typing) rewrite(next);
+    else go(next, { keep: true });
   }
 
   /** @param {boolean} statuses */

@@ -54,6 +54,18 @@ export function go(address, how = {}) {
   show(how.keep ? scrollY : null);
 }
 
+/**
+ * The same page under another address, which it has shown already: for changes that come one after the other.
+ * @param {string} address
+ */
+export function rewrite(address) {
+  try {
+    history.replaceState({ entry }, "", address);
+  } catch {
+    // too many changes in a short time: the next one is written
+  }
+}
+
 /** Open the page anew, after signing in. */
 export function reopen() {
   current?.open.close();

@@ -172,7 +172,11 @@ function timeLabels(first, last, end, x, left, right) {
   const nodes = [
     svg("line.axis", { x1: left, x2: right, y1: base + 4, y2: base + 4 }),
     svg("text.axis", { x: left, y: HEIGHT - 6 }, timeOfDay(first)),
-    svg("text.axis", { x: right, y: HEIGHT - 6, "text-anchor": "end" }, right - left < 380 ? timeOfDay(end) : `judged ${timeOfDay(end)}`),
+    svg(
+      "text.axis",
+      { x: right, y: HEIGHT - 6, "text-anchor": "end" },
+      right - left < 380 ? timeOfDay(end) : `judged ${timeOfDay(end)}`,
+    ),
   ];
   const at = x(last);
   const silence = end - last;
