@@ -391,11 +391,11 @@ def test_the_memory_of_an_open_page_is_bounded_over_an_hour_of_updates(
     # every update is sent, however fast they come
     monkeypatch.setattr(stream, "_GROUPS_PER_SECOND", 1e9)
     monkeypatch.setattr(feed, "_LOOK_S", 0.005)
-    readers = [Reader(f"service-{number:03d}", "orders", Habit.FALLS_BEHIND) for number in range(100)]
+    readers = [Reader(f"service-{number:03d}", "orders", Habit.FALLS_BEHIND) for number in range(30)]
     with World([simulated(readers, "production", partitions=1)]) as world:
         visitor = Visitor(browser, world.url)
         page = visitor.open()
-        expect(page.locator("output.shown")).to_have_text("100 groups")
+        expect(page.locator("output.shown")).to_have_text("30 groups")
         session = visitor.context.new_cdp_session(page)
 
         def used(steps: int) -> tuple[int, int]:
