@@ -91,7 +91,7 @@ def _axe() -> Path:
     if (found := _held(directory)) is None:
         with locked(directory.with_name("deno.lock")):
             deno = Path(sys.executable).with_name("deno")
-            command = [deno, "cache", "--quiet", "--no-config", f"npm:axe-core@{AXE_VERSION}"]
+            command = [str(deno), "cache", "--quiet", "--no-config", f"npm:axe-core@{AXE_VERSION}"]
             subprocess.run(command, check=True, env=os.environ | {"DENO_DIR": str(directory)}, cwd="/")
         found = _held(directory)
     assert found is not None, f"axe-core {AXE_VERSION} is not the one that is expected"

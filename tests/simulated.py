@@ -1,4 +1,4 @@
-"""Clusters without Kafka and Spark: groups that behave in known ways, judged by the real windows and rules, in any time."""
+"""Clusters without Kafka and Spark: groups that behave in known ways, judged by the real windows and rules."""
 
 from __future__ import annotations
 

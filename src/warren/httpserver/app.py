@@ -72,7 +72,7 @@ class App:
                 **ConfigPages(settings, self._envelope).routes(),
                 **AdminPages(answers, log_level, self._envelope).routes(),
                 **MetricsPage(answers, registry, self.own_metrics, settings.prometheus.also_names).routes(),
-                **Pages(answers, self.feed, notifying, sinks, places).routes(),
+                **Pages(answers, self.feed, notifying, sinks, places=places).routes(),
                 **ChangePages(answers, self.feed, places).routes(),
                 **session.routes(),
                 **IncidentPages(notifying).routes(),

@@ -52,7 +52,7 @@ def visit(browser: Browser, world: World) -> Iterator[Visit]:
 def rows(page: Page) -> list[str]:
     """The groups of the table, from the top."""
     found = page.locator(".rows .row:not([hidden])").evaluate_all(
-        "rows => rows.map(row => [Number(row.getAttribute('aria-rowindex')), row.querySelector('.group a').textContent])"
+        "rows => rows.map(row => [Number(row.ariaRowIndex), row.querySelector('.group a').textContent])"
     )
     return [name for _, name in sorted(found)]
 

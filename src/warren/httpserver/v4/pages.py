@@ -78,6 +78,7 @@ class Pages:
         feed: Feed,
         notifying: Notifying | None = None,
         sinks: SinkStates | None = None,
+        *,
         places: Places | None = None,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:

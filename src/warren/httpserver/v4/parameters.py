@@ -265,8 +265,8 @@ SINCE: Final = Parameter(
 )
 SINCE_BY_CLUSTER: Final = Parameter(
     "since",
-    "Cursors of an earlier answer as `CLUSTER:CURSOR`, separated by commas, the names percent-escaped; clusters that are "
-    "not named send all their groups",
+    "Cursors of an earlier answer as `CLUSTER:CURSOR`, separated by commas, the names percent-escaped; clusters that "
+    "are not named send all their groups",
     {
         "type": "string",
         "pattern": r"^[^,:]+:[0-9]{1,12}(\.[0-9]{1,6})?(,[^,:]+:[0-9]{1,12}(\.[0-9]{1,6})?)*$",

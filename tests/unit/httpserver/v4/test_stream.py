@@ -17,6 +17,7 @@ from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel, MemorySn
 
 from warren.common.status import Status
 from warren.config import Settings
+from warren.httpserver import gojson
 from warren.httpserver.access import Role
 from warren.httpserver.app import App
 from warren.httpserver.reply import Stream
@@ -143,8 +144,13 @@ def test_a_hundred_open_pages_are_one_encoding(
     answers: MemoryAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[object] = []
-    encode = stream.gojson.encode
-    monkeypatch.setattr(stream.gojson, "encode", lambda value: made.append(value) or encode(value))
+
+    def encode(value: object) -> bytes:
+        made.append(value)
+        return plain(value)
+
+    plain = gojson.encode
+    monkeypatch.setattr(gojson, "encode", encode)
 
     async def script() -> None:
         feed = Feed(answers)
