@@ -30,6 +30,9 @@ export const groupAddress = (cluster, group) => address(["clusters", cluster, "g
  */
 export const topicAddress = (cluster, topic) => address(["clusters", cluster, "topics", topic]);
 
+/** @param {string} name */
+export const notifierAddress = (name) => address(["notifiers", name]);
+
 /** @param {string} id */
 export const incidentAddress = (id) => address(["incidents", id]);
 

@@ -1,6 +1,7 @@
 // Numbers and times as people read them: separators of the reader's language, times of the reader's zone.
 
 const number = new Intl.NumberFormat();
+const few = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
 const brief = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const share = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 0 });
 const exact = new Intl.DateTimeFormat(undefined, {
@@ -21,6 +22,9 @@ const DAY = 24 * HOUR;
 
 /** 1,240 @param {number} value */
 export const count = (value) => number.format(value);
+
+/** Messages a second: whole ones, unless there are few. @param {number} value */
+export const rate = (value) => (value < 10 ? few : number).format(value < 10 ? value : Math.round(value));
 
 /** 1.2K, for axes @param {number} value */
 export const short = (value) => brief.format(value);

@@ -14,6 +14,8 @@ import { setTitle } from "./title.js";
 /** @type {[string, string, string[]][]} name of the page, text, address */
 const NAVIGATION = [
   ["overview", "Groups", []],
+  ["incidents", "Incidents", ["incidents"]],
+  ["about", "About", ["about"]],
 ];
 
 const main = /** @type {HTMLElement} */ (document.getElementById("page"));

@@ -1,15 +1,25 @@
 // Which page belongs to which address. A page is one line here and a folder beside this one.
 
 import { BASE } from "./address.js";
+import * as about from "../about/page.js";
 import * as group from "../group/page.js";
+import * as incident from "../incident/page.js";
+import * as incidents from "../incidents/page.js";
 import * as missing from "./missing.js";
+import * as notifier from "../notifier/page.js";
 import * as overview from "../overview/page.js";
 import * as rules from "../rules/page.js";
+import * as topic from "../topic/page.js";
 
 /** @type {[string, string, import("./shapes.d.ts").PageModule][]} pattern, name, page; {} stands for a name */
 const ROUTES = [
   ["", "overview", overview],
   ["clusters/{}/groups/{}", "group", group],
+  ["clusters/{}/topics/{}", "topic", topic],
+  ["incidents", "incidents", incidents],
+  ["incidents/{}", "incident", incident],
+  ["notifiers/{}", "notifier", notifier],
+  ["about", "about", about],
   ["rules", "rules", rules],
 ];
 

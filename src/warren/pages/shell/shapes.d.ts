@@ -67,10 +67,8 @@ export interface Health {
   ready: boolean;
   version: string;
   clusters: ClusterHealth[];
-  // deno-lint-ignore no-explicit-any
-  notifier: any;
-  // deno-lint-ignore no-explicit-any
-  sinks: any[];
+  notifier: NotifierHealth | null;
+  sinks: SinkHealth[];
 }
 
 export interface Session {
@@ -184,6 +182,114 @@ export interface Incidents {
   total: number;
   offset: number;
   incidents: Incident[];
+}
+
+export interface Evidence {
+  at: number;
+  status: GroupStatus;
+  totallag: number;
+  complete: number;
+  partition_count: number;
+  not_ok: number;
+  partitions: PartitionWindow[];
+}
+
+export interface IncidentDetail extends Incident {
+  evidence: { opening: Evidence | null; worst: Evidence | null; end: Evidence | null };
+}
+
+export interface TopicReader {
+  group: string;
+  status: PartitionStatus;
+  totallag: number;
+  maxlag: number;
+  partition_count: number;
+  not_ok: number;
+  last_commit: number | null;
+}
+
+export interface Topic {
+  cluster: string;
+  topic: string;
+  inflow: number | null;
+  inflow_over_ms: number;
+  partitions: { partition: number; head: number | null; tail: number | null; inflow: number | null }[];
+  readers: TopicReader[];
+}
+
+export interface Triggers {
+  cluster: string;
+  times: number[];
+  took_ms: number[];
+}
+
+export interface About {
+  version: string;
+  python: string;
+  host: string;
+  started_at: number;
+  uptime_ms: number;
+  source: string;
+  configuration: Record<string, unknown>;
+  triggers: Triggers[];
+}
+
+export interface Delivery {
+  id: string;
+  incident: string;
+  cluster: string;
+  group: string;
+  kind: "open" | "close";
+  status: string;
+  state: "owed" | "sent" | "failed" | "abandoned";
+  attempts: number;
+  at: number;
+  answer: string;
+}
+
+export interface Notifier {
+  module: string;
+  class_name: string;
+  owed: number;
+  sent: number;
+  failed: number;
+  retried: number;
+  last_sent: Delivery | null;
+  last_failure: Delivery | null;
+}
+
+export interface NotifierTried {
+  module: string;
+  sent: boolean;
+  answer: string;
+  retriable: boolean;
+  took_ms: number;
+  head: string[];
+  body: string;
+}
+
+export interface NotifierHealth {
+  state: "alone" | "leading" | "following" | "disconnected";
+  leader: string;
+  open_incidents: number;
+  modules: { module: string; owed: number; sent: number; failed: number; retried: number }[];
+}
+
+export interface SinkHealth {
+  sink: string;
+  class_name: string;
+  running: boolean;
+  behind_samples: number;
+  behind_ms: number;
+  dropped_samples: number;
+  samples: number;
+  rows: number;
+  rejected_rows: number;
+  failures: number;
+  restarts: number;
+  last_sample: number;
+  written_at: number;
+  error: string;
 }
 
 /** What the address says: the page's name, the names in the path, and the query. */
