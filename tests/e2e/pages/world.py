@@ -5,15 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 
 from prometheus_client import CollectorRegistry
 from tests.simulated import STEP_MS, Habit, Reader, Simulated
 from tests.unit.httpserver.memory import MemoryAnswers, MemoryLogLevel, MemoryProgress
 
-from warren.config import Settings
+from warren.config import AnyNotifier, Settings
+from warren.config.sections import Spark
 from warren.demo.ports import free_port
 from warren.httpserver import Server
+from warren.notifier.coordinator import Coordinator
+from warren.notifier.links import pages
 
 # after so many steps every habit shows
 SETTLED = 30
@@ -50,9 +54,14 @@ class World:
     clusters: Sequence[Simulated]
     # of the listener: tokens and the like
     listener: dict[str, Any] = field(default_factory=dict)
+    # notifiers by name; with any there are incidents
+    notifiers: dict[str, AnyNotifier] = field(default_factory=dict)
+    # where those are kept
+    folder: Path | None = None
     answers: MemoryAnswers = field(default_factory=MemoryAnswers)
     port: int = field(default_factory=lambda: free_port("127.0.0.1"))
     server: Server | None = None
+    notifying: Coordinator | None = None
 
     def __post_init__(self) -> None:
         self.answers.names = [each.name for each in self.clusters]
@@ -65,10 +74,24 @@ class World:
     def start(self) -> None:
         section = {"address": f"127.0.0.1:{self.port}", **self.listener}
         settings = Settings.model_validate({"httpserver": {"default": section}})
-        self.server = Server(settings, self.answers, MemoryLogLevel(), registry=CollectorRegistry())
+        if self.notifiers:
+            spark = Spark(checkpoint_dir=str(self.folder))
+            settings = settings.model_copy(update={"notifier": self.notifiers, "spark": spark})
+            self.notifying = Coordinator(settings, self.answers, pages(settings, self.port, "127.0.0.1"))
+            self.notifying.start()
+        self.server = Server(
+            settings,
+            self.answers,
+            MemoryLogLevel(),
+            registry=CollectorRegistry(),
+            notifying=self.notifying,
+        )
         self.server.start()
 
     def stop(self) -> None:
+        if self.notifying is not None:
+            self.notifying.stop()
+            self.notifying = None
         if self.server is not None:
             self.server.stop()
             self.server = None
@@ -90,7 +113,10 @@ class World:
         """Serve what the clusters are now."""
         for each in self.clusters:
             self.answers.snapshots[each.name] = each.view
-            self.answers.queries[each.name] = MemoryProgress(seen_ms=each.now_ms, triggers=each.steps)
+            recent = tuple((each.now_ms - ago * STEP_MS, 300 + ago * 7 % 90) for ago in range(50, 0, -1))
+            self.answers.queries[each.name] = MemoryProgress(
+                seen_ms=each.now_ms, triggers=each.steps, recent_triggers=recent
+            )
 
     def reader(self, group: str) -> Reader:
         return next(each for one in self.clusters for each in one.readers if each.group == group)

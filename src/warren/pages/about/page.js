@@ -51,7 +51,7 @@ class AboutPage {
     );
     this.problem = h("div");
     put(place, h("h1", null, "This Warren"), this.problem, this.content);
-    this.asking = poll((signal) => this.#load(signal), AGAIN_MS);
+    this.asking = poll((signal) => this.#load(signal), () => AGAIN_MS);
     this.ended = listen(() => this.#health());
   }
 

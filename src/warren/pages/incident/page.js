@@ -17,7 +17,9 @@ import { ENDINGS } from "../incidents/endings.js";
 /** @typedef {import("../shell/shapes.d.ts").IncidentDetail} IncidentDetail */
 /** @typedef {import("../shell/shapes.d.ts").Evidence} Evidence */
 
-const AGAIN_MS = 10_000;
+// an open one changes soon after its group does
+const OPEN_MS = 2_000;
+const PAST_MS = 15_000;
 
 /** @type {import("../shell/shapes.d.ts").PageModule["open"]} */
 export function open(place, route) {
@@ -31,6 +33,7 @@ class IncidentPage {
     this.id = id;
     this.shown = "";
     this.name = "";
+    this.over = false;
     this.heading = h("h1", null, "Incident");
     this.mark = mark("", "\u2026");
     this.summary = h("div");
@@ -64,7 +67,7 @@ class IncidentPage {
       this.problem,
       this.content,
     );
-    this.asking = poll((signal) => this.#load(signal), AGAIN_MS);
+    this.asking = poll((signal) => this.#load(signal), () => (this.over ? PAST_MS : OPEN_MS));
     this.ended = listen((news) => {
       if (news.statuses) this.asking.now();
     });
@@ -112,6 +115,7 @@ class IncidentPage {
     this.content.hidden = false;
     const { cluster, group } = incident;
     this.name = group || cluster;
+    this.over = incident.end !== null;
     put(
       this.heading,
       group ? h("a", { href: groupAddress(cluster, group) }, group) : `The cluster ${cluster}`,

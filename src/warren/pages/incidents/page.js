@@ -16,7 +16,7 @@ import { ENDINGS } from "./endings.js";
 /** @typedef {import("../shell/shapes.d.ts").Incident} Incident */
 /** @typedef {import("../shell/shapes.d.ts").Incidents} Incidents */
 
-const AGAIN_MS = 10_000;
+const AGAIN_MS = 4_000;
 const MORE = 100;
 /** @type {[string, string][]} in the address, and as a text */
 const STATES = [["", "All"], ["open", "Open"], ["past", "Past"]];
@@ -62,7 +62,7 @@ class IncidentsPage {
       this.content,
     );
     this.#controls();
-    this.asking = poll((signal) => this.#load(signal), AGAIN_MS);
+    this.asking = poll((signal) => this.#load(signal), () => AGAIN_MS);
     this.ended = listen((news) => {
       this.#controls();
       if (news.statuses) this.asking.now();

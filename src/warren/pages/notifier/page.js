@@ -51,7 +51,7 @@ class NotifierPage {
       this.content,
     );
     this.ended = listen(() => this.trial.rights());
-    this.asking = poll((signal) => this.#load(signal), AGAIN_MS);
+    this.asking = poll((signal) => this.#load(signal), () => AGAIN_MS);
   }
 
   close() {

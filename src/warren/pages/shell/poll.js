@@ -2,10 +2,10 @@
 
 /**
  * @param {(signal: AbortSignal) => Promise<void>} ask
- * @param {number} ms between the end of one answer and the next question
+ * @param {() => number} pauseMs between the end of one answer and the next question
  * @returns {{ now: () => void, close: () => void }}
  */
-export function poll(ask, ms) {
+export function poll(ask, pauseMs) {
   const closing = new AbortController();
   let timer = 0;
   let asking = false;
@@ -15,7 +15,7 @@ export function poll(ask, ms) {
     asking = true;
     if (!document.hidden) await ask(closing.signal);
     asking = false;
-    if (!closing.signal.aborted) timer = setTimeout(turn, ms);
+    if (!closing.signal.aborted) timer = setTimeout(turn, pauseMs());
   }
   const seen = () => {
     if (!document.hidden) turn();

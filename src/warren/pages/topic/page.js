@@ -104,7 +104,7 @@ export function open(place, route) {
       if (signal.aborted) return;
       trouble(content, cluster, error, shown !== null);
     }
-  }, AGAIN_MS);
+  }, () => AGAIN_MS);
   let asked = performance.now();
   const ended = listen((news) => {
     if (!news.keys.size || performance.now() - asked < SOONEST_MS || !shown) return;
