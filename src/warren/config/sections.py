@@ -106,7 +106,9 @@ class ClientProfile(Section):
     """[client-profile.N]: how to connect to a Kafka cluster."""
 
     client_id: str = Field(default="burrow-lagchecker", description="client.id that the brokers log")
-    kafka_version: str = Field(default="", description="accepted, not needed: the client detects it")
+    kafka_version: str = Field(
+        default="", description="accepted, not needed: the client detects it (Kafka 0.10 and newer)"
+    )
     tls: Annotated[str, RefersTo("tls")] = Field(
         default="", description="name of a [tls.N] section; empty: no TLS"
     )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
+from warren.common.group_records import GroupDeleted
 from warren.consumer.commit_frames import framed
 from warren.consumer.drain import Drain
 from warren.errors import WarrenError
-from warren.kafka.batch import RawRecords, decode
+from warren.kafka.batch import Decoded, RawRecords, decode
 from warren.memory import release_memory
 
 if TYPE_CHECKING:
@@ -51,6 +55,8 @@ def read(settings: OffsetsSettings, read_task: ReadTask) -> Iterator[pa.RecordBa
                 "see the error before this one"
             )
         decoded = decode(records, accepts)
+        if read_task.commits_stay:
+            decoded = with_commits_kept(decoded)
         decoded.skipped.update(reasons)
         count = len(records) + reasons.get(LOST, 0)
         return framed(decoded, settings.intervals, settings.min_distance_ms, metadata, count)
@@ -64,6 +70,15 @@ def read(settings: OffsetsSettings, read_task: ReadTask) -> Iterator[pa.RecordBa
             if not committed:
                 yield frame(records.part(0, 0), {UNCOMMITTED: len(records)})
     release_memory()
+
+
+def with_commits_kept(decoded: Decoded) -> Decoded:
+    """Tombstones of groups that delete the group's owners alone."""
+    groups = [
+        msgspec.structs.replace(each, converted=True) if isinstance(each, GroupDeleted) else each
+        for each in decoded.groups
+    ]
+    return replace(decoded, groups=groups)
 
 
 def in_parts(

@@ -51,6 +51,8 @@ class ReadTask:
     # our clock: everything in it was written between the two
     after_ms: int
     before_ms: int
+    # the tombstone of a group does not delete its commits: see `Brokers.before_0_11`
+    commits_stay: bool = False
 
 
 class OffsetsPlanner:
@@ -93,11 +95,23 @@ class OffsetsPlanner:
             # these were written before anything else
             (plan.history(start, end), 0),
         )
-        return [
-            ReadTask(self._settings.name, share, after_ms, end.at_ms)
+        chosen = [
+            (share, after_ms)
             for found, after_ms in shares
             for share in plan.assigned(found, 1 if together else self._settings.tasks)
         ]
+        commits_stay = bool(chosen) and self._commits_stay()
+        return [
+            ReadTask(self._settings.name, share, after_ms, end.at_ms, commits_stay)
+            for share, after_ms in chosen
+        ]
+
+    def _commits_stay(self) -> bool:
+        try:
+            return self._brokers.before_0_11(Limit(PLAN_TIMEOUT_S))
+        except UnreachableError:
+            # of a plan from before the start; nothing can be read either
+            return False
 
     def _ends(self, *, first: bool) -> LogEnds:
         """First and next offset of every partition; a partition without an answer is left for the next trigger."""

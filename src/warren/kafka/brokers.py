@@ -17,7 +17,7 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from warren.errors import WarrenError
@@ -34,6 +34,18 @@ _FIRST_SHARE: Final = 0.4
 
 # mask of 64 bits
 _LOW: Final = (1 << 64) - 1
+
+# errors of the client that tell nothing about the brokers
+_NO_ANSWER: Final = {
+    KafkaError._TIMED_OUT,
+    KafkaError._TIMED_OUT_QUEUE,
+    KafkaError._TRANSPORT,
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._RESOLVE,
+    KafkaError._AUTHENTICATION,
+    KafkaError._SSL,
+    KafkaError._DESTROY,
+}
 
 # topic partition: its offset, where a broker answered
 Offsets = dict[tuple[str, int], int]
@@ -76,6 +88,24 @@ class Brokers:
         quiet = {"log_level": 2, "reconnect.backoff.max.ms": 2000}
         self._client = AdminClient(with_login(properties) | quiet, logger=SILENT)
         self._servers = properties["bootstrap.servers"]
+        self._before_0_11: bool | None = None
+
+    def before_0_11(self, limit: Limit) -> bool:
+        """Whether the brokers are older than Kafka 0.11, which are different in two ways:
+
+        - a request for a topic by its name creates the topic, unless `auto.create.topics.enable` is off;
+        - Kafka 0.10.0 deletes the metadata of a group when its last member leaves, and its commits stay.
+        """
+        if self._before_0_11 is None:
+            seconds = limit.left() * _FIRST_SHARE
+            # a request that came with 0.11; whether we may send it does not matter
+            resource = ConfigResource(ConfigResource.Type.TOPIC, "__consumer_offsets")
+            (asked,) = self._client.describe_configs([resource], request_timeout=seconds).values()
+            error = _error_of(asked, seconds)
+            if error is not None and _code(error) in _NO_ANSWER:
+                raise self._unreachable(error) from error
+            self._before_0_11 = _code(error) == KafkaError._UNSUPPORTED_FEATURE
+        return self._before_0_11
 
     def partitions(self, limit: Limit) -> dict[str, list[int]]:
         """Topic: its partitions, of all topics."""
@@ -91,6 +121,9 @@ class Brokers:
 
     def topic(self, name: str, limit: Limit) -> Topic | None:
         """One topic, None when it does not exist; the request does not create it."""
+        if self.before_0_11(limit):
+            partitions = self.partitions(limit).get(name)
+            return Topic("", tuple(partitions)) if partitions else None
         try:
             found = self._described(name, limit)
         except (KafkaException, TimeoutError) as error:
@@ -115,17 +148,20 @@ class Brokers:
     def topic_ids(self, topics: Iterable[str], limit: Limit) -> dict[str, str]:
         """Topic: its id, where the brokers have ids and the controller responds."""
         names = list(topics)
-        if not names:
+        if not names or self.before_0_11(limit):
             return {}
         seconds = limit.left() * _FIRST_SHARE
         asked = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
         return {name: _known_id(found) for name, found in _answers(asked, seconds).items()}
 
     def unknown(self, topics: Iterable[str], limit: Limit) -> set[str]:
-        """Those of the topics that do not exist; topics that we are not allowed to see are not among them."""
+        """Those of the topics that do not exist; topics that we are not allowed to see are not among them, unless the
+        brokers are older than 0.11: there the list decides."""
         names = list(topics)
         if not names:
             return set()
+        if self.before_0_11(limit):
+            return set(names) - self.partitions(limit).keys()
         seconds = limit.left() * _FIRST_SHARE
         asked = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
         done, _ = wait(asked.values(), timeout=seconds)
@@ -188,7 +224,22 @@ class Brokers:
 
 def _unknown(error: BaseException | None) -> bool:
     """Whether the brokers reported that the topic does not exist."""
-    return isinstance(error, KafkaException) and error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+    return _code(error) == KafkaError.UNKNOWN_TOPIC_OR_PART
+
+
+def _code(error: BaseException | None) -> int | None:
+    """The error code of Kafka or librdkafka; that of no answer in time is librdkafka's."""
+    if isinstance(error, TimeoutError):
+        return int(KafkaError._TIMED_OUT)
+    return int(error.args[0].code()) if isinstance(error, KafkaException) else None
+
+
+def _error_of(future: Any, seconds: float) -> KafkaException | TimeoutError | None:
+    try:
+        future.result(seconds)
+    except (KafkaException, TimeoutError) as error:
+        return error
+    return None
 
 
 def _answers(futures: Mapping[Any, Any], seconds: float) -> dict[Any, Any]:

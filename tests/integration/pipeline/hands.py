@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
+from tests.old_broker import OldBroker
 from tests.processes import eventually
 
 from warren.config import Settings
@@ -103,7 +104,7 @@ class BlackHole:
                 return
 
 
-def client_of(broker: Broker) -> dict[str, Property]:
+def client_of(broker: Broker | OldBroker) -> dict[str, Property]:
     """The settings of a client, as the pipeline hands them about."""
     return cast("dict[str, Property]", broker.client_settings)
 
@@ -111,7 +112,7 @@ def client_of(broker: Broker) -> dict[str, Property]:
 class Hands:
     """Topics, records and commits on one broker."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker | OldBroker) -> None:
         self._settings = {**broker.client_settings, "log_level": 0, "linger.ms": 0}
         self.admin = AdminClient({**broker.client_settings, "log_level": 0})
         self.producer = Producer(self._settings)

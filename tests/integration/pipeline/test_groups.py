@@ -19,6 +19,7 @@ from tests.integration.pipeline.hands import (
     offsets,
     windows,
 )
+from tests.old_broker import OldBroker
 
 from warren.demo.broker import Broker
 from warren.pipeline.engine import Engine
@@ -31,7 +32,12 @@ class Member(threading.Thread):
     """A consumer that polls in a thread of its own, so that it does not hold up its group; nobody else touches it."""
 
     def __init__(
-        self, broker: Broker, name: str, client_id: str, protocol: str, commits: dict[int, int]
+        self,
+        broker: Broker | OldBroker,
+        name: str,
+        client_id: str,
+        protocol: str,
+        commits: dict[int, int],
     ) -> None:
         """`name`: of group and topic; `commits`: partition: offset, once the member was given all of them."""
         super().__init__(daemon=True)

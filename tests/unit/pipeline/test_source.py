@@ -51,6 +51,7 @@ def topics(monkeypatch: pytest.MonkeyPatch) -> Topics:
     monkeypatch.setattr(
         OffsetsPlanner, "_ends", lambda planner, *, first: topics.ends_of(planner, first=first)
     )
+    monkeypatch.setattr(OffsetsPlanner, "_commits_stay", lambda _: False)
     return topics
 
 
