@@ -1,9 +1,10 @@
-"""How to log in at a ZooKeeper ensemble."""
+"""How to log in at a ZooKeeper ensemble, and why it was in vain."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
+from kazoo.exceptions import AuthFailedError, NoAuthError
 from kazoo.security import CREATOR_ALL_ACL
 
 
@@ -35,3 +36,13 @@ def login_options(settings: ZooKeeperLogin) -> dict[str, Any]:
         return options | {"auth_data": [("digest", f"{settings.username}:{password}")]}
     login = {"mechanism": "DIGEST-MD5", "username": settings.username, "password": password}
     return options | {"sasl_options": login}
+
+
+def reason(error: Exception) -> str:
+    """Why a request failed; kazoo's errors often say nothing."""
+    match error:
+        case AuthFailedError():
+            return "the login is refused: check username, password and auth-type"
+        case NoAuthError():
+            return "no permission: the user needs READ on the path and on all nodes below"
+    return str(error) or f"no answer ({type(error).__name__})"

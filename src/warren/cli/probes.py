@@ -14,7 +14,7 @@ from typing import Any, Final
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException
+from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
 from warren.cli.attempts import Probe, UnreachableError
@@ -29,7 +29,7 @@ from warren.kafka.login import with_login
 from warren.sinks.elasticsearch import ElasticsearchKind
 from warren.sinks.influxdb import InfluxdbKind
 from warren.sinks.prometheus import PrometheusKind
-from warren.zookeeper import login_options
+from warren.zookeeper import login_options, reason
 
 # the clients' own log lines would mix with our output
 _SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)
@@ -117,9 +117,12 @@ def _zookeeper(hosts: str, path: str, limit_s: float, **login: Any) -> str:
     client = KazooClient(hosts=hosts, timeout=limit_s, logger=_SILENT, **login)
     try:
         client.start(timeout=limit_s)
-        there = bool(path) and client.exists(path) is not None
+        # a path that may be listed, not only one that is there
+        there = bool(path) and client.get_children(path) is not None
+    except NoNodeError:
+        there = False
     except (KazooException, KazooTimeoutError) as error:
-        raise UnreachableError(str(error) or type(error).__name__) from None
+        raise UnreachableError(reason(error)) from None
     finally:
         client.stop()
         client.close()

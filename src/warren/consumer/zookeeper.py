@@ -43,6 +43,7 @@ from warren.consumer.znodes import (
     UnusableError,
 )
 from warren.errors import WarrenError
+from warren.zookeeper import reason
 
 # time from the beginning of a round to that of the next one
 ROUND_S: Final = 1.0
@@ -134,7 +135,7 @@ class ZooKeeperPoller:
             except WarrenError as error:
                 self._findings.fail(str(error))
             except (KazooException, KazooTimeoutError) as error:
-                self._findings.fail(f"ZooKeeper {self._settings.hosts}: {_reason(error)}")
+                self._findings.fail(f"ZooKeeper {self._settings.hosts}: {reason(error)}")
             except Exception as error:  # noqa: BLE001 - a thread that ended would leave its groups blind for ever
                 self._findings.fail(f"ZooKeeper {self._settings.hosts} cannot be read: {error!r}")
             finally:
@@ -195,10 +196,10 @@ class ZooKeeperPoller:
 
     def _list(self, path: Path, names: list[str]) -> list[tuple[Path, Kind]]:
         listing = self._tree.list(path, names)
-        for each in listing.gone:
-            self._gone(each)
-        for reason in listing.unusable:
-            self._findings.skip(reason)
+        for gone in listing.gone:
+            self._gone(gone)
+        for each in listing.unusable:
+            self._findings.skip(each)
         for _ in range(listing.denied):
             self._findings.deny()
         return listing.added
@@ -344,9 +345,3 @@ class Session:
             self._refused.set()
         if state != KazooState.CONNECTED:
             self._lost.set()
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, AuthFailedError):
-        return "the login is refused: check username, password and auth-type"
-    return str(error) or f"no answer ({type(error).__name__})"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kazoo.security import ACL, Id, Permissions
 from tests.zookeeper import HOST, ZooKeeperServer
 from typer.testing import CliRunner
 
@@ -18,9 +19,12 @@ from warren.demo.ports import free_port
 @pytest.fixture(scope="module")
 def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A ZooKeeper with an old Kafka's /kafka/consumers in it, as host:port."""
-    with ZooKeeperServer(tmp_path_factory.mktemp("zookeeper")) as server:
+    users = {"warren": "secret"}
+    with ZooKeeperServer(tmp_path_factory.mktemp("zookeeper"), users=users) as server:
         client = server.client()
         client.ensure_path("/kafka/consumers")
+        client.ensure_path("/guarded/consumers")
+        client.set_acls("/guarded/consumers", [ACL(Permissions.READ, Id("sasl", "warren"))])
         client.stop()
         client.close()
         yield server.address
@@ -75,6 +79,30 @@ def test_everything_answers(broker: Broker, zookeeper: str, tmp_path: Path) -> N
     assert tries["sink.stream"]["detail"] == "never-made does not exist yet and will be created"
     assert all(0 < one["seconds"] < 10 for one in tries.values())
     assert (code, answer["ok"], answer["problems"]) == (0, True, [])
+
+
+def test_consumers_in_a_zookeeper_that_wants_a_login(broker: Broker, zookeeper: str, tmp_path: Path) -> None:
+    text = f'[cluster.local]\nservers = ["{broker.bootstrap_servers}"]\n'
+    for name, password in (("right", "secret"), ("wrong", "guessed"), ("without", "")):
+        text += f"""
+[consumer.{name}]
+class-name = "kafka_zk"
+cluster = "local"
+servers = ["{zookeeper}/guarded"]
+"""
+        if password:
+            text += f'auth-type = "sasl"\nusername = "warren"\npassword = "{password}"\n'
+    _, answer = checked(tmp_path, text)
+    tries = {one["key"]: (one["reached"], one["detail"]) for one in answer["connections"]}
+    del tries["cluster.local"]
+    assert tries == {
+        "consumer.right": (True, "/consumers exists"),
+        "consumer.wrong": (False, "the login is refused: check username, password and auth-type"),
+        "consumer.without": (
+            False,
+            "no permission: the user needs READ on the path and on all nodes below",
+        ),
+    }
 
 
 def test_nobody_answers_and_each_has_its_time_limit(tmp_path: Path) -> None:
