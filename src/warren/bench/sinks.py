@@ -49,7 +49,7 @@ def sinks(plan: SinksPlan, tell: Tell) -> Report:
     with site(tell) as where:
         modules = _modules(plan, where)
         _topics(where)
-        with running(plan, where, tell, _SAMPLE_S, modules) as warren:
+        with running(plan, where, tell, _SAMPLE_S, sinks=modules) as warren:
             taken = str(where.directory / "0-0-1.sample")
             warren.subject.ask("sample", path=taken)
             size = warren.subject.hear("sample")

@@ -114,10 +114,16 @@ class Running:
 
 @contextmanager
 def running(
-    plan: SteadyPlan, where: Site, tell: Tell, sample_s: float, sinks: Mapping[str, Any] | None = None
+    plan: SteadyPlan,
+    where: Site,
+    tell: Tell,
+    sample_s: float,
+    *,
+    sinks: Mapping[str, Any] | None = None,
+    clusters: int = 1,
 ) -> Iterator[Running]:
     """Fill the windows, start Warren and the commits, and warm up; at the end everything stops."""
-    directory = where.warren_directory(sinks=sinks)
+    directory = where.warren_directory(sinks=sinks, clusters=clusters)
     with start_writer(where, plan.sizes, round(plan.sizes.windows / plan.rate * 1000)) as writer:
         written_s = fill(writer, plan.filling, tell)
         with (

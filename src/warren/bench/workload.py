@@ -56,11 +56,15 @@ class Site:
     directory: Path
 
     def warren_directory(
-        self, min_distance_s: int | None = None, sinks: Mapping[str, Any] | None = None
+        self, min_distance_s: int | None = None, sinks: Mapping[str, Any] | None = None, clusters: int = 1
     ) -> Path:
-        """A new directory with a configuration, and without a checkpoint."""
+        """A new directory with a configuration, without a checkpoint; `clusters`: the broker under so many names."""
         directory = Path(tempfile.mkdtemp(prefix="warren-", dir=self.directory))
         configuration = _configuration(self.servers, directory)
+        for number in range(2, clusters + 1):
+            name = f"{CLUSTER}-{number}"
+            configuration["cluster"][name] = configuration["cluster"][CLUSTER]
+            configuration["consumer"][name] = {**configuration["consumer"][CLUSTER], "cluster": name}
         if min_distance_s is not None:
             configuration["storage"] = {"default": {"class-name": "inmemory", "min-distance": min_distance_s}}
         if sinks:

@@ -20,6 +20,7 @@ from rich.text import Text
 
 from warren.bench import plot
 from warren.bench.api import ApiPlan, api
+from warren.bench.clusters import ClustersPlan, clusters
 from warren.bench.figures import Figure, Report
 from warren.bench.replay import ReplayPlan, replay
 from warren.bench.scale import LEVELS, Level, ScalePlan, levels, panels, scale
@@ -57,6 +58,7 @@ class Plans:
     scale: ScalePlan
     api: ApiPlan
     sinks: SinksPlan
+    clusters: ClustersPlan
 
 
 _REPLAY: Final = ReplayPlan()
@@ -64,7 +66,8 @@ _STEADY: Final = SteadyPlan()
 _SCALE: Final = ScalePlan()
 _API: Final = ApiPlan()
 _SINKS: Final = SinksPlan()
-_FULL: Final = Plans(_REPLAY, _STEADY, _SCALE, _API, _SINKS)
+_CLUSTERS: Final = ClustersPlan()
+_FULL: Final = Plans(_REPLAY, _STEADY, _SCALE, _API, _SINKS, _CLUSTERS)
 _SMALL: Final = Sizes(groups=40, partitions=5, offsets_partitions=4)
 _QUICK: Final = Plans(
     ReplayPlan(_SMALL, commits=20_000, runs=1),
@@ -72,6 +75,7 @@ _QUICK: Final = Plans(
     ScalePlan((Level(100, 100), Level(1_000, 100)), 5, 4, warm_up_s=3, seconds=6),
     ApiPlan(_SMALL, rate=200, warm_up_s=3, seconds=6, scrapes=3),
     SinksPlan(_SMALL, rate=200, warm_up_s=3, seconds=11, rounds=1, samples=2, runs=1),
+    ClustersPlan((1, 3), rate=10, warm_up_s=3, seconds=6),
 )
 
 
@@ -240,6 +244,36 @@ def sinks_command(
     _present([partial(sinks, plan)], results, as_json=as_json, check=check)
 
 
+@app.command("clusters")
+def clusters_command(
+    *,
+    clusters_: Annotated[
+        list[int] | None,
+        typer.Option("--clusters", min=1, metavar="N", help="So many clusters at once; may repeat."),
+    ] = None,
+    groups: Groups = _CLUSTERS.sizes.groups,
+    partitions: Partitions = _CLUSTERS.sizes.partitions,
+    offsets_partitions: OffsetsPartitions = _CLUSTERS.sizes.offsets_partitions,
+    rate: Rate = _CLUSTERS.rate,
+    seconds: Seconds = _CLUSTERS.seconds,
+    warm_up: WarmUp = _CLUSTERS.warm_up_s,
+    results: Results = _RESULTS,
+    as_json: AsJson = False,
+    check: Check = False,
+) -> None:
+    """Memory, processor and trigger times with 1, 10 and 30 small clusters in one instance.
+
+    [bold]Examples[/bold]
+
+    [cyan]warren bench clusters[/cyan]
+
+    [cyan]warren bench clusters --clusters 1 --clusters 5 --seconds 20[/cyan]    two levels
+    """
+    counts = tuple(sorted(set(clusters_ or _CLUSTERS.counts)))
+    plan = ClustersPlan(counts, Sizes(groups, partitions, offsets_partitions), rate, warm_up, seconds)
+    _present([partial(clusters, plan)], results, as_json=as_json, check=check)
+
+
 @app.command("all")
 def all_command(
     *, quick: Quick = False, results: Results = _RESULTS, as_json: AsJson = False, check: Check = False
@@ -252,6 +286,7 @@ def all_command(
         partial(scale, plans.scale),
         partial(api, plans.api),
         partial(sinks, plans.sinks),
+        partial(clusters, plans.clusters),
     ]
     _present(benches, results, as_json=as_json, check=check)
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
@@ -24,8 +23,8 @@ from warren.config import Settings
 from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink, PrometheusSink
 from warren.config.sections import KafkaConsumer
 from warren.errors import WarrenError
+from warren.kafka.brokers import Brokers, Limit
 from warren.kafka.client import client_properties
-from warren.kafka.login import with_login
 from warren.sinks.elasticsearch import ElasticsearchKind
 from warren.sinks.influxdb import InfluxdbKind
 from warren.sinks.prometheus import PrometheusKind
@@ -48,7 +47,8 @@ def probes(settings: Settings) -> Iterator[Probe]:
     for name, cluster in settings.cluster.items():
         where = ",".join(cluster.servers)
         properties = client_properties(settings, cluster.client_profile, cluster.servers)
-        yield Probe(f"cluster.{name}", "Kafka", where, partial(_kafka, properties, ""))
+        attempt = partial(_kafka, properties, "", groups=cluster.groups_reaper_refresh > 0)
+        yield Probe(f"cluster.{name}", "Kafka", where, attempt)
     for name, consumer in settings.consumer.items():
         where = ",".join(consumer.servers)
         if isinstance(consumer, KafkaConsumer):
@@ -92,25 +92,26 @@ def _sink(settings: Settings, key: str, sink: object) -> Iterator[Probe]:
             yield Probe(key, "Parquet", sink.path, attempt, _SPARK_S)
 
 
-def _kafka(properties: dict[str, Any], topic: str, limit_s: float) -> str:
-    """Brokers and topics, and the partitions of the topic, if given."""
-    reasons: list[str] = []
-    callbacks = {"error_cb": lambda error: reasons.append(error.str()), "logger": _SILENT}
+def _kafka(properties: dict[str, Any], topic: str, limit_s: float, *, groups: bool = False) -> str:
+    """Brokers and topics, and the partitions of the topic, if given; whether Warren may see and read them."""
     try:
-        client = AdminClient(with_login(properties) | callbacks)
+        client = Brokers(properties)
     except KafkaException as error:
         raise UnreachableError(error.args[0].str()) from None
-    try:
-        found = client.list_topics(timeout=limit_s)
-    except KafkaException as error:
-        client.poll(0)  # the reason comes through the error callback
-        raise UnreachableError(reasons[0] if reasons else error.args[0].str()) from None
-    brokers = _count(len(found.brokers), "broker")
-    if not topic:
-        return f"{brokers}, {_count(len(found.topics), 'topic')}"
-    partitions = len(found.topics[topic].partitions) if topic in found.topics else 0
-    there = f"{topic} has {_count(partitions, 'partition')}" if partitions else f"{topic} does not exist yet"
-    return f"{brokers}, {there}"
+    limit = Limit(limit_s)
+    found = client.listing(limit)
+    brokers = _count(found.brokers, "broker")
+    if topic:
+        described = client.topic(topic, limit)
+        partitions = len(described.partitions) if described else 0
+        there = (
+            f"{topic} has {_count(partitions, 'partition')}" if partitions else f"{topic} does not exist yet"
+        )
+        return f"{brokers}, {there}"
+    if not found.partitions:
+        raise UnreachableError(client.failures.no_topics())
+    listed = f", {_count(len(client.groups(limit)), 'group')}" if groups else ""
+    return f"{brokers}, {_count(len(found.partitions), 'topic')}{listed}"
 
 
 def _zookeeper(hosts: str, path: str, limit_s: float, **login: Any) -> str:

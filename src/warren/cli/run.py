@@ -69,12 +69,11 @@ def _log_progress(stopping: Event, engine: Engine) -> None:
             )
         for cluster in sorted(behind):
             progress = engine.progress(cluster)
-            if progress.error:
-                log.warning("cluster does not respond", cluster=cluster, error=progress.error)
-            elif progress.caught_up:
+            if progress.caught_up:
                 behind.discard(cluster)
                 log.info("caught up", cluster=cluster, records=progress.records)
-            else:
+            elif not progress.error:
+                # errors are logged when they begin
                 log.info(
                     "catching up",
                     cluster=cluster,

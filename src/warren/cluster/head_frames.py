@@ -87,6 +87,6 @@ def _not_seen(survey: Survey) -> str:
     some = ", ".join(survey.hidden[:_NAMED])
     more = f" and {len(survey.hidden) - _NAMED} more" if len(survey.hidden) > _NAMED else ""
     return (
-        f"Known topics are not listed any more: {some}{more}. Their windows are kept. Has Warren lost "
-        "the right to describe them (ACL operation Describe on resource type Topic)?"
+        f"The brokers do not list topics that groups have committed on: {some}{more}. Their windows are kept. "
+        f"If Warren is not allowed to see them, {survey.remedy}"
     )

@@ -34,22 +34,31 @@ class Reaper:
         brokers: Brokers,
         watched: Callable[[], Iterable[str]],
         remove: Callable[[str], None],
+        tell: Callable[[str], None],
     ) -> None:
+        """`tell` takes what is wrong, "" when nothing is."""
         self._cluster = cluster
         self._brokers = brokers
         self._watched = watched
         self._remove = remove
+        self._tell = tell
         # groups that the last list did not have
         self._missing: set[str] = set()
+        # what was wrong with the last comparison
+        self._hidden = ""
 
     def run(self, refresh_s: float, stopping: threading.Event) -> None:
         """Run periodically, until stopped."""
         while not stopping.wait(refresh_s):
+            self._hidden = ""
             try:
                 self.look()
             except UnreachableError as error:
                 self._missing = set()
-                log.warning("groups cannot be listed", cluster=self._cluster, error=str(error))
+                self._hidden = str(error)
+            if self._hidden:
+                log.warning("groups cannot be checked", cluster=self._cluster, error=self._hidden)
+            self._tell(self._hidden)
 
     def look(self) -> None:
         """One comparison; UnreachableError when not all brokers responded."""
@@ -70,6 +79,7 @@ class Reaper:
     def _is_gone(self, group: str, limit: Limit) -> bool:
         try:
             return not self._brokers.has_offsets(group, limit)
-        except UnreachableError:
+        except UnreachableError as error:
             # or we are not allowed to see it
+            self._hidden = str(error)
             return False

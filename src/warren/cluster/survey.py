@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 # many every few seconds, and at the latest after `topic-refresh`
 LISTING_SHARE: Final = 0.05
 
-NO_TOPICS: Final = (
-    "The brokers list no topic at all: may Warren see them? It needs the right to describe topics (ACL operation "
-    "Describe on resource type Topic)"
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Survey:
@@ -48,6 +43,8 @@ class Survey:
     gone: tuple[TopicPartition, ...]
     # of the topics that were checked: those that are not listed, though the brokers do not report them as deleted
     hidden: tuple[str, ...]
+    # how to let Warren see them
+    remedy: str
     # why it is not complete; empty: no error
     error: str
 
@@ -56,7 +53,17 @@ def unseen(at_ms: int) -> Survey:
     """The result of a poll that was skipped."""
     names, numbers, offsets = pa.array([], pa.string()), np.empty(0, np.int32), np.empty(0, np.int64)
     return Survey(
-        names, numbers, names, offsets, offsets, at_ms, complete=False, gone=(), hidden=(), error=""
+        names,
+        numbers,
+        names,
+        offsets,
+        offsets,
+        at_ms,
+        complete=False,
+        gone=(),
+        hidden=(),
+        remedy="",
+        error="",
     )
 
 
@@ -101,9 +108,9 @@ class Surveyor:
                 heads = self._brokers.offsets(self._tps(), LATEST, limit)
             tails = self._brokers.offsets(self._tps(), EARLIEST, limit) if heads else {}
             if self._tps() and not heads:
-                error = "No broker gave an offset"
+                error = self._brokers.silence()
             if not self._tps():
-                error = NO_TOPICS
+                error = self._brokers.failures.no_topics()
             unknown = self._brokers.unknown({topic for topic, _ in missing} - self._partitions.keys(), limit)
         except UnreachableError as unreachable:
             error = str(unreachable)
@@ -122,6 +129,7 @@ class Surveyor:
             listed,
             gone,
             tuple(sorted(hidden)),
+            self._brokers.failures.grant("Describe", "topic", "*") if hidden else "",
             error,
         )
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from warren.config.kinds import ReadsFile, Section
 from warren.config.modules import ElasticsearchSink, ParquetSink
+from warren.config.properties import faults
 from warren.config.sections import ClientProfile, HttpServer, KafkaConsumer, Tls
 from warren.config.settings import SINGLE, located
 from warren.config.tree import ModuleId, Tree, dotted, fields, likely_model, reference
@@ -144,6 +145,9 @@ def _logins(tree: Tree, modules: Modules) -> None:
         if isinstance(module, ClientProfile) and module.iam and find_spec(_AWS_SIGNER) is None:
             what = "logins at AWS MSK need AWS's signer, which is not installed"
             tree.add("error", (*module_id, "iam"), what, "pip install 'warren[aws]'")
+        if isinstance(module, ClientProfile):
+            for name, what, remedy in faults(module.properties):
+                tree.add("error", (*module_id, "properties", name), what, remedy)
 
 
 def _sinks(tree: Tree, modules: Modules) -> None:

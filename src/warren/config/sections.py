@@ -25,6 +25,7 @@ from warren.config.kinds import (
     split_list,
     wrong,
 )
+from warren.config.properties import flattened
 
 ClientProfileName = Annotated[str, RefersTo("client-profile")]
 
@@ -123,6 +124,10 @@ class ClientProfile(Section):
     )
     read_timeout: Seconds | None = Field(
         default=None, description="seconds to wait for an answer; unset: the client's 60"
+    )
+    properties: Annotated[dict[str, Secret], BeforeValidator(flattened)] = Field(
+        default_factory=dict,
+        description="Warren only: further properties of librdkafka, a table; those that Warren sets itself are refused",
     )
 
     @model_validator(mode="after")

@@ -17,6 +17,7 @@ from warren.consumer.plan import Range
 from warren.errors import WarrenError
 from warren.kafka.batch import RawRecords
 from warren.kafka.brokers import SILENT
+from warren.kafka.failures import Failures
 from warren.kafka.login import Property, with_login
 
 # records that are decoded and reduced together: the more, the more of them are superseded by newer commits
@@ -58,6 +59,10 @@ class StalledError(WarrenError):
     """Expected records do not arrive."""
 
 
+class DeniedError(WarrenError):
+    """The brokers do not let Warren read the topic."""
+
+
 class Drain:
     """One consumer, kept open between triggers."""
 
@@ -66,6 +71,7 @@ class Drain:
         isolation = {"isolation.level": "read_committed" if committed else "read_uncommitted"}
         self._consumer = Consumer(with_login(client) | _CONSUMER | isolation, logger=SILENT)
         self._topic = topic
+        self._failures = Failures(client)
 
     def records(self, ranges: Sequence[Range]) -> Iterator[RawRecords]:
         """All records of the ranges in chunks, those of one partition in their order. Returns when all are read."""
@@ -89,6 +95,8 @@ class Drain:
                 if got:
                     heard = now
                     parts.append(reading.take(got))
+                    if reading.denied:
+                        raise DeniedError(self._failures.denied("Read", "topic", self._topic))
                 elif now - heard > STALL_S:
                     raise StalledError(
                         f"{self._topic}: no record for {STALL_S:.0f} s though {reading.left()} are to be read"
@@ -134,6 +142,8 @@ class _Reading:
         self._next = np.zeros(size, dtype=np.int64)
         self._end = np.zeros(size, dtype=np.int64)
         self._shift = np.zeros(size, dtype=np.int64)
+        # the brokers do not let us read
+        self.denied = False
         for each in ranges:
             self._begin[each.partition] = self._next[each.partition] = each.begin
             self._end[each.partition] = each.end
@@ -185,6 +195,8 @@ class _Reading:
             elif error.code() == KafkaError._PARTITION_EOF:
                 partition, offset = each.partition() or 0, each.offset() or 0
                 self._next[partition] = max(self._next[partition], offset)
+            elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                self.denied = True
         return records
 
 

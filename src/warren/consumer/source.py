@@ -125,9 +125,7 @@ class OffsetsPlanner:
         # requested last: most transactions end within moments
         stable = self._brokers.offsets(tps, LATEST, limit, committed=True)
         if tps and not ends:
-            raise UnreachableError(
-                f"No broker of {self._settings.client['bootstrap.servers']} gave an end of {topic_name}"
-            )
+            raise UnreachableError(self._brokers.silence())
         starts = self._brokers.offsets(tps, EARLIEST, limit) if first else {}
         end = tuple(ends.get(tp) if tp in stable else None for tp in tps)
         begins = tuple(stable.get(tp) if tp in ends else None for tp in tps)

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
@@ -80,6 +80,7 @@ class Broker:
         client_certificates: bool = False,
         heap_mb: int = 512,
         settings: Mapping[str, str] | None = None,
+        java_options: Sequence[str] = (),
         start_timeout_s: float = 90.0,
         console: Console | None = None,
     ) -> None:
@@ -95,6 +96,7 @@ class Broker:
         self._client_certificates = client_certificates
         self._heap_mb = heap_mb
         self._settings = dict(settings or {})
+        self._java_options = tuple(java_options)
         self._console = console
         self._claim: IO[str] | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
@@ -266,6 +268,7 @@ class Broker:
         command = [
             *(str(java.path), f"-Xmx{self._heap_mb}m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"),
             *("-Djava.awt.headless=true", f"-Dlog4j2.configurationFile={self.data / 'log4j2.properties'}"),
+            *self._java_options,
             *("-cp", classpath),
         ]
         self._format(command, settings)

@@ -17,10 +17,11 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined]
+from confluent_kafka.admin import AclOperation, AdminClient, ConfigResource  # type: ignore[attr-defined]
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from warren.errors import WarrenError
+from warren.kafka.failures import Failures, Reports
 from warren.kafka.login import Property, with_login
 
 EARLIEST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
@@ -31,6 +32,9 @@ _LEAST_S: Final = 0.02
 # share of the remaining time for the first request to the controller: librdkafka keeps sending to one that died until
 # metadata is refreshed
 _FIRST_SHARE: Final = 0.4
+
+# properties of Warren's own in every admin client: a broker that comes back is found within 2 s
+OWN: Final[Mapping[str, int]] = {"log_level": 2, "reconnect.backoff.max.ms": 2000}
 
 # mask of 64 bits
 _LOW: Final = (1 << 64) - 1
@@ -64,6 +68,15 @@ class Topic:
     partitions: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the brokers say of the cluster."""
+
+    brokers: int
+    # topic: its partitions
+    partitions: dict[str, list[int]]
+
+
 class Limit:
     """A time limit that several requests share."""
 
@@ -85,9 +98,10 @@ class Brokers:
     """One admin client, kept open, and the requests that Warren sends with it."""
 
     def __init__(self, properties: Mapping[str, Property]) -> None:
-        quiet = {"log_level": 2, "reconnect.backoff.max.ms": 2000}
-        self._client = AdminClient(with_login(properties) | quiet, logger=SILENT)
-        self._servers = properties["bootstrap.servers"]
+        self._reports = Reports()
+        self.failures = Failures(properties)
+        given = with_login(properties) | OWN | {"error_cb": self._reports}
+        self._client = AdminClient(given, logger=SILENT)
         self._before_0_11: bool | None = None
 
     def before_0_11(self, limit: Limit) -> bool:
@@ -109,18 +123,24 @@ class Brokers:
 
     def partitions(self, limit: Limit) -> dict[str, list[int]]:
         """Topic: its partitions, of all topics."""
+        return self.listing(limit).partitions
+
+    def listing(self, limit: Limit) -> Listing:
+        """The brokers and all topics."""
         try:
             found = self._client.list_topics(timeout=limit.left())
         except KafkaException as error:
             raise self._unreachable(error) from error
-        return {
+        self._answered()
+        partitions = {
             name: sorted(metadata.partitions)
             for name, metadata in found.topics.items()
             if metadata.partitions
         }
+        return Listing(len(found.brokers), partitions)
 
     def topic(self, name: str, limit: Limit) -> Topic | None:
-        """One topic, None when it does not exist; the request does not create it."""
+        """One topic that Warren reads, None when it does not exist; the request does not create it."""
         if self.before_0_11(limit):
             partitions = self.partitions(limit).get(name)
             return Topic("", tuple(partitions)) if partitions else None
@@ -129,7 +149,11 @@ class Brokers:
         except (KafkaException, TimeoutError) as error:
             if _unknown(error):
                 return None
-            raise self._unreachable(error) from error
+            raise self._unreachable(error, name) from error
+        self._answered()
+        # brokers before 2.3 do not say
+        if found.authorized_operations and AclOperation.READ not in found.authorized_operations:
+            raise UnreachableError(self.failures.denied("Read", "topic", name))
         return Topic(_known_id(found), tuple(sorted(each.id for each in found.partitions)))
 
     def _described(self, name: str, limit: Limit) -> Any:
@@ -142,7 +166,9 @@ class Brokers:
         return self._described_once(name, limit.left())
 
     def _described_once(self, name: str, seconds: float) -> Any:
-        (asked,) = self._client.describe_topics(TopicCollection([name]), request_timeout=seconds).values()
+        (asked,) = self._client.describe_topics(
+            TopicCollection([name]), include_authorized_operations=True, request_timeout=seconds
+        ).values()
         return asked.result(seconds)
 
     def topic_ids(self, topics: Iterable[str], limit: Limit) -> dict[str, str]:
@@ -177,12 +203,19 @@ class Brokers:
         seconds = limit.left()
         isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
         answers = self._client.list_offsets(request, isolation_level=isolation, request_timeout=seconds)
-        return {
+        found = {
             (partition.topic, partition.partition): answer.offset
             for partition, answer in _answers(answers, seconds).items()
             # a leader that did not respond in time gives no error, but a negative offset
             if answer.offset >= 0
         }
+        if found:
+            self._answered()
+        return found
+
+    def silence(self) -> str:
+        """What is wrong when no request for an offset was answered."""
+        return str(self._unreachable(TimeoutError()))
 
     def groups(self, limit: Limit) -> set[str]:
         """All groups that the brokers list; UnreachableError when one of them does not respond."""
@@ -193,7 +226,21 @@ class Brokers:
             raise self._unreachable(error) from error
         if found.errors:
             raise self._unreachable(found.errors[0])
+        self._answered()
+        # without rights the brokers do not refuse, they hide
+        if not found.valid and not self._may_describe_cluster(limit):
+            raise UnreachableError(self.failures.no_groups())
         return {each.group_id for each in found.valid}
+
+    def _may_describe_cluster(self, limit: Limit) -> bool:
+        """Whether we may see every group: then an empty list is the truth. Brokers before 2.3 do not say."""
+        seconds = limit.left()
+        asked = self._client.describe_cluster(include_authorized_operations=True, request_timeout=seconds)
+        try:
+            allowed = asked.result(seconds).authorized_operations
+        except (KafkaException, TimeoutError) as error:
+            raise self._unreachable(error) from error
+        return AclOperation.DESCRIBE in (allowed or ())
 
     def has_offsets(self, group: str, limit: Limit) -> bool:
         """Whether the brokers have a committed offset of this group."""
@@ -207,19 +254,14 @@ class Brokers:
             raise self._unreachable(error) from error
         return any(each.error is not None or each.offset >= 0 for each in found.topic_partitions)
 
-    def _unreachable(self, error: KafkaException | TimeoutError) -> UnreachableError:
-        why = error.args[0].str() if isinstance(error, KafkaException) else "no response in time"
-        if (
-            isinstance(error, KafkaException)
-            and error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
-        ):
-            return UnreachableError(
-                f"Kafka at {self._servers} hides the topic from Warren ({why}): grant its user the ACL operation "
-                "Describe, and Read for the offsets topic, on resource type Topic."
-            )
-        return UnreachableError(
-            f"Kafka at {self._servers} does not answer ({why}): is it up, and is the address right?"
-        )
+    def _answered(self) -> None:
+        """Reports that nobody fetches would pile up in the client."""
+        self._client.poll(0)
+        self._reports.forget()
+
+    def _unreachable(self, error: KafkaException | TimeoutError, topic: str = "") -> UnreachableError:
+        self._client.poll(0)
+        return UnreachableError(self.failures.told(error, self._reports.last(), topic))
 
 
 def _unknown(error: BaseException | None) -> bool:

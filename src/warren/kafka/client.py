@@ -35,7 +35,7 @@ def client_properties(settings: Settings, profile_name: str, servers: Sequence[s
         encrypted=bool(profile.tls or profile.iam),  # MSK takes IAM logins over TLS only
         login=bool(profile.sasl or profile.iam),
     )
-    return properties
+    return properties | {name: value.get_secret_value() for name, value in profile.properties.items()}
 
 
 def _profile(settings: Settings, name: str) -> ClientProfile:

@@ -159,7 +159,14 @@ class Engine:
             return
         cluster = self._settings.cluster[name]
         brokers = Brokers(client_properties(self._settings, cluster.client_profile, cluster.servers))
-        reaper = Reaper(name, brokers, partial(self._groups, name), partial(self.delete_group, name))
+        query = self._queries[name]
+        reaper = Reaper(
+            name,
+            brokers,
+            partial(self._groups, name),
+            partial(self.delete_group, name),
+            partial(setattr, query.progress, "groups_error"),
+        )
         threading.Thread(
             target=reaper.run, args=(refresh_s, self._stopping), name=f"groups-{name}", daemon=True
         ).start()

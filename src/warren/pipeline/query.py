@@ -17,6 +17,7 @@ from warren.common.row import ROW
 from warren.consumer.polling import label
 from warren.errors import WarrenError
 from warren.pipeline import source
+from warren.pipeline.error_log import ErrorLog
 from warren.pipeline.location import check_location
 from warren.pipeline.source import ClusterSource
 from warren.pipeline.supervisor import SupervisedQuery
@@ -75,6 +76,8 @@ class Progress:
     restarts: int = 0
     # why the cluster does not respond, or the query failed; empty: no error
     error: str = ""
+    # why groups cannot be compared with those of the brokers (`groups-reaper-refresh`); part of `error`
+    groups_error: str = ""
     # phase: ms, of the last trigger
     phases: dict[str, int] = field(default_factory=dict)
 
@@ -103,6 +106,7 @@ class ClusterQuery(SupervisedQuery):
         self._first = False
         # when the last trigger's frames were taken
         self._took = time.monotonic()
+        self._errors = ErrorLog(settings.cluster)
         self.progress = Progress()
 
     def _started(self) -> StreamingQuery:
@@ -159,9 +163,11 @@ class ClusterQuery(SupervisedQuery):
 
     def _tell(self, look: LookTaken) -> None:
         progress = self.progress
-        progress.error, progress.left = look.error, look.left
+        progress.error = "; ".join(each for each in (look.error, progress.groups_error) if each)
+        progress.left = look.left
         progress.blind, progress.seen_ms = look.blind, look.as_of_ms
         progress.caught_up = look.caught_up
+        self._errors.note(progress.error, time.monotonic())
 
     def _note(self, query: StreamingQuery) -> None:
         last = query.lastProgress

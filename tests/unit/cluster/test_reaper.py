@@ -54,8 +54,10 @@ def test_a_group_goes_when_the_brokers_do_not_know_it(
     lists: list[set[str] | None], offsets: set[str], gone: list[str]
 ) -> None:
     removed: list[str] = []
+    told: list[str] = []
     brokers = Listing(list(lists), offsets)
-    reaper = Reaper("local", brokers, lambda: [g for g in WATCHED if g not in removed], removed.append)  # type: ignore[arg-type]
+    watched = lambda: [g for g in WATCHED if g not in removed]  # noqa: E731
+    reaper = Reaper("local", brokers, watched, removed.append, told.append)  # type: ignore[arg-type]
 
     class Looks(threading.Event):
         """Time for as many looks as there are lists."""
@@ -67,3 +69,6 @@ def test_a_group_goes_when_the_brokers_do_not_know_it(
     reaper.run(7, Looks())
 
     assert removed == gone
+    assert [bool(each) for each in told] == [
+        each is None or ("?" in offsets and number > 0) for number, each in enumerate(lists)
+    ]

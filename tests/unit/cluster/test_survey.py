@@ -10,6 +10,7 @@ import pytest
 from warren.cluster.survey import LISTING_SHARE, Survey, Surveyor
 from warren.common.sentinels import UNKNOWN
 from warren.kafka.brokers import EARLIEST, Brokers, Limit, Offsets, UnreachableError
+from warren.kafka.failures import Failures
 
 REFRESH_MS = 60_000
 TIMEOUT_S = 5.0
@@ -32,6 +33,10 @@ class Table:
     # topics that are there, and that we may not see
     hidden: set[str] = field(default_factory=set)
     read: list[str] = field(default_factory=list)
+    failures: Failures = field(default_factory=lambda: Failures({"bootstrap.servers": "table:9092"}))
+
+    def silence(self) -> str:
+        return "no answer"
 
     def clock(self) -> float:
         return self.now_s
@@ -107,7 +112,7 @@ def test_an_empty_list_of_topics_was_taken_for_the_truth() -> None:
     assert (looked(survey), survey.complete) == ({("a", 0): 10, ("a", 1): 20}, False)
     empty = surveyor(Table()).survey(0)
     assert (looked(empty), empty.complete) == ({}, False)
-    assert "right to describe topics" in empty.error
+    assert "lists no topic at all. If it has topics, grant it with kafka-acls.sh" in empty.error
 
 
 def test_a_topic_that_is_hidden_is_not_gone_and_one_that_is_unknown_is() -> None:
@@ -117,6 +122,7 @@ def test_a_topic_that_is_hidden_is_not_gone_and_one_that_is_unknown_is() -> None
     assert (survey.complete, survey.error) == (True, "")
     assert survey.gone == (("a", 9), ("c", 0), ("c", 1))
     assert survey.hidden == ("b",)
+    assert survey.remedy.endswith("--operation Describe --topic '*'")
 
 
 def test_brokers_that_do_not_answer_call_nothing_gone() -> None:
