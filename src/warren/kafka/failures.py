@@ -187,7 +187,8 @@ class Failures:
                 f"The certificate of Kafka at {self.servers} is not trusted ({why}): name the certificate of its CA in "
                 "cafile of [tls.N], and the brokers by names that are in their certificates"
             )
-        return f"TLS with Kafka at {self.servers} fails ({why}): is this the port for TLS? See tls in [client-profile.N]"
+        remedy = "is this the port for TLS? See tls in [client-profile.N]"
+        return f"TLS with Kafka at {self.servers} fails ({why}): {remedy}"
 
 
 def _subject(path: Path) -> str:

@@ -64,6 +64,11 @@ CASES = [
             "memory of all processes, peak, with sinks",
         ),
     ),
+    Case(
+        "clusters",
+        ("--clusters", "2", "--groups", "20", "--rate", "20", *SHORT),
+        ("2 clusters: memory, peak", "2 clusters: trigger p95", "2 clusters: all ready after"),
+    ),
 ]
 
 

@@ -54,6 +54,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "iam": "",
         "dial-timeout": None,
         "read-timeout": None,
+        "properties": {},
     },
     "tls": {"certfile": "", "keyfile": "", "cafile": "", "noverify": False},
     "sasl": {
