@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from warren.config.files import Document
 from warren.config.kinds import RefersTo, Section, kebab, shown
 from warren.config.problems import Problem
+from warren.config.properties import flattened
 from warren.config.settings import NAMED, PLAIN
 from warren.spelling import did_you_mean, nearest
 
@@ -150,6 +151,9 @@ def _keys(tree: Tree, module_id: ModuleId, content: Mapping[Any, Any]) -> dict[s
             )
         if key == "class-name" and value is None:
             keys[key] = "null"  # YAML's and JSON's null is also the name of a notifier class
+        elif (module_id[0], key) == ("client-profile", "properties"):
+            # before environment variables, which name them whole
+            keys[key] = flattened(value)
         elif value is not None:
             keys[key] = value
     for old, new in OLD_NAMES.items():

@@ -26,7 +26,9 @@ def examined(directory: Path, lines: str, **environ: str) -> Examination:
 
 def test_they_reach_the_client_with_and_without_quotes(tmp_path: Path) -> None:
     (tmp_path / "burrow.toml").write_text(
-        SMALLEST + PROFILE + '"ssl.key.password" = "hush"\nsocket.keepalive.enable = true\n'
+        SMALLEST
+        + PROFILE
+        + 'ssl.key.password = "hush"\n"sasl.oauthbearer.extensions" = "a=b"\nsocket.keepalive.enable = true\n'
         "statistics.interval.ms = 0\nsocket.nagle.disable = false\n"
     )
     environ = {"BURROW_CLIENT_PROFILE_P_PROPERTIES_SSL_KEY_PASSWORD": "from outside"}
