@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
@@ -67,7 +68,7 @@ class GuardedBroker:
 
     def revoke(self, principal: str) -> None:
         """Every right of this user."""
-        nothing = None
+        nothing: Any = None
         everything = AclBindingFilter(
             ResourceType.ANY,
             nothing,

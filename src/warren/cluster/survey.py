@@ -43,10 +43,10 @@ class Survey:
     gone: tuple[TopicPartition, ...]
     # of the topics that were checked: those that are not listed, though the brokers do not report them as deleted
     hidden: tuple[str, ...]
-    # how to let Warren see them
-    remedy: str
     # why it is not complete; empty: no error
     error: str
+    # how to let Warren see the hidden ones
+    remedy: str = ""
 
 
 def unseen(at_ms: int) -> Survey:
@@ -62,7 +62,6 @@ def unseen(at_ms: int) -> Survey:
         complete=False,
         gone=(),
         hidden=(),
-        remedy="",
         error="",
     )
 
@@ -129,8 +128,8 @@ class Surveyor:
             listed,
             gone,
             tuple(sorted(hidden)),
-            self._brokers.failures.grant("Describe", "topic", "*") if hidden else "",
             error,
+            self._brokers.failures.grant("Describe", "topic", "*") if hidden else "",
         )
 
     def _is_gone(self, tp: TopicPartition, unknown: set[str]) -> bool:

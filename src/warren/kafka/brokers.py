@@ -34,7 +34,7 @@ _LEAST_S: Final = 0.02
 _FIRST_SHARE: Final = 0.4
 
 # properties of Warren's own in every admin client: a broker that comes back is found within 2 s
-OWN: Final[Mapping[str, int]] = {"log_level": 2, "reconnect.backoff.max.ms": 2000}
+OWN: Final = {"log_level": 2, "reconnect.backoff.max.ms": 2000}
 
 # mask of 64 bits
 _LOW: Final = (1 << 64) - 1
