@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
     AclBindingFilter,
@@ -22,6 +23,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
+from tests.processes import eventually
 from tests.receivers.tokens import AUDIENCE, ISSUER, TokenEndpoint
 
 from warren.demo.broker import Broker
@@ -60,6 +62,18 @@ class GuardedBroker:
         made = UserScramCredentialUpsertion(user, ScramCredentialInfo(kind, 4096), password.encode())
         for done in self.admin.alter_user_scram_credentials([made]).values():
             done.result(30)
+
+    def commit(self, group: str, topic: str, offset: int) -> None:
+        def committed() -> bool:
+            places = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])
+            (done,) = self.admin.alter_consumer_group_offsets([places], request_timeout=5).values()
+            try:
+                return not any(place.error for place in done.result(10).topic_partitions)
+            except (KafkaException, TimeoutError):
+                # the coordinator of a new broker is not there at once
+                return False
+
+        assert eventually(committed, 60)
 
     def grant(self, command: str) -> None:
         """What kafka-acls.sh would do; the command comes from a message or from the docs."""

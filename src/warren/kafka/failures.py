@@ -39,7 +39,7 @@ _OUR_CERTIFICATE: Final = ("alert", "certificate required", "bad certificate")
 _NOTHING_ACQUIRED: Final = "Failed to acquire SASL OAUTHBEARER"
 # what librdkafka puts before and after the reason
 _CONNECTION: Final = re.compile(r"^(?:\[thrd:[^\]]*\]: )?\S+/(?:bootstrap|\d+): ")
-_TIMING: Final = re.compile(r" \(after \d+ms in state [^)]*\)$")
+_TIMING: Final = re.compile(r" \(after \d+ms in state .*\)$")
 # Java puts a backslash before these in a subject, more often than RFC 4514 wants it
 _ESCAPED: Final = frozenset(',=+<>#;"\\')
 

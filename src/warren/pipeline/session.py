@@ -35,7 +35,9 @@ JAVA_OPTIONS: Final = (
     # a small heap that grows when it must and shrinks again
     "-XX:+UseSerialGC -Xms64m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30 "
     # what Spark loads: with the default of 21 MB each step towards it collects the whole heap
-    "-XX:MetaspaceSize=96m"
+    "-XX:MetaspaceSize=96m "
+    # reserved, not used: with the 48 MB of this compiler and a dozen clusters it was full, and all went on without it
+    "-XX:ReservedCodeCacheSize=192m"
 )
 
 # Warren's defaults for Spark; [spark.conf] overrides them

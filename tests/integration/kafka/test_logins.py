@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]
 from tests.guarded import PASSWORD, SECRET, Access, GuardedBroker, good_logins, guarded_broker
 from tests.processes import eventually
@@ -39,14 +38,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedBroker]
         running.admin.create_topics([NewTopic(TOPIC, 2, 1)])[TOPIC].result(30)
         for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
             running.scram_user(mechanism, PASSWORD)
-
-        def committed() -> bool:
-            places = ConsumerGroupTopicPartitions(GROUP, [TopicPartition(TOPIC, 0, 7)])
-            (done,) = running.admin.alter_consumer_group_offsets([places]).values()
-            return not any(place.error for place in done.result(30).topic_partitions)
-
-        # the coordinator of a new broker is not there at once
-        assert eventually(committed, 30)
+        running.commit(GROUP, TOPIC, 7)
         yield running
 
 

@@ -32,7 +32,8 @@ CASES = [
         "closed port",
         SERVERS,
         KafkaError._TRANSPORT,
-        "a:9092/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT)",
+        "a:9092/bootstrap: Connect to ipv4#127.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT, "
+        "470 identical error(s) suppressed)",
         "Kafka at a:9092 does not answer (Connect to ipv4#127.0.0.1:1 failed: Connection refused): is it up, and is "
         "the address right?",
     ),
