@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from warren.cache import cache_directory, locked
 
@@ -21,6 +21,9 @@ CHROMIUM: Final = "/usr/bin/chromium"
 # from npm, fetched by deno into the user's cache
 AXE_VERSION: Final = "4.11.0"
 AXE_SHA256: Final = "e9e5863c33a874f09bc01acd9234b7e3c871479f5eef8802fa582544465e6d01"
+
+# a machine that does other things too
+expect.set_options(timeout=20_000)
 
 LAPTOP: Final = (1280, 860)
 PHONE: Final = (360, 780)

@@ -1,8 +1,9 @@
-"""The demo as its clients see it: Burrow's pages, /v4, the terminal, and a real Prometheus."""
+"""The demo as its clients see it: Burrow's pages, /v4, a browser, the terminal, and a real Prometheus."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any, cast
 import httpx
 import msgspec
 import pytest
+from playwright.sync_api import expect
+from tests.chromium import Visitor, chromium
 from tests.e2e.playing import playing, settled
 from tests.processes import eventually
 from tests.prometheus import PrometheusServer
@@ -122,6 +125,49 @@ def test_the_answer_has_the_shape_of_burrows(client: httpx.Client, name: str) ->
         assert fits(ours, theirs), f"{ours}\n{theirs}"
     elif name != "metrics":
         assert answer.text == capture.body
+
+
+# group: its rule, and the beginning of its sentence
+REASONS = {
+    "recommender": ("growing", "WARN: partition"),
+    "fraud-check": ("stopped", "STOP: partition"),
+    "mailer": ("stalled", "STALL: partition 0 of payments"),
+    "replayer": ("rewound", "REWIND: partition"),
+}
+
+
+def test_a_browser_shows_every_group_in_its_status_and_why(stage: Stage) -> None:
+    with chromium() as browser:
+        visitor = Visitor(browser, stage.url)
+        page = visitor.open()
+        for actor in stage.traffic.cast:
+            row = page.get_by_role("row").filter(has=page.get_by_text(actor.name, exact=True))
+            expect(row.locator(".mark")).to_have_text(actor.status.name)
+            expect(row.get_by_role("img", name=re.compile("lag in the last hour"))).to_be_visible()
+        assert re.fullmatch(r"\d+ not OK · Warren", page.title())
+        for group, (rule, sentence) in REASONS.items():
+            page.get_by_role("link", name=group, exact=True).click()
+            verdict = page.get_by_role("region", name="Verdict")
+            expect(verdict).to_contain_text(sentence)
+            expect(verdict.get_by_role("link", name=f"rule {rule}")).to_be_visible()
+            expect(page.get_by_role("img", name=re.compile("Window of partition")).first).to_be_visible()
+            expect(page.get_by_role("img", name=re.compile("Lag over time"))).to_be_visible()
+            page.go_back()
+        # billing's member is the owner of its partitions
+        page.get_by_role("link", name="billing", exact=True).click()
+        expect(page.get_by_role("region", name="Verdict")).to_contain_text("1 member")
+        visitor.close()
+
+
+def test_an_open_page_follows_the_demo_without_a_reload(stage: Stage) -> None:
+    with chromium() as browser:
+        visitor = Visitor(browser, stage.url)
+        page = visitor.open("/?q=recommender")
+        lag = page.locator(".rows .row:not([hidden]) .lag span")
+        expect(lag).to_have_text(re.compile(r"\d"))
+        before = lag.inner_text()
+        expect(lag).not_to_have_text(before)
+        visitor.close()
 
 
 def test_the_metrics_are_burrows_and_more(client: httpx.Client) -> None:

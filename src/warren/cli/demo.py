@@ -80,7 +80,7 @@ def demo(
     with console.status("Starting Kafka, its traffic and Spark …"):
         stage = Stage(port, seed, history=history, history_dir=history_dir, zookeeper=zookeeper)
         stage.__enter__()
-    console.print(f"Warren answers on {stage.url}/v3/kafka/{CLUSTER}/consumer")
+    console.print(f"Open {stage.url}/ in a browser. Burrow's API is at {stage.url}/v3/kafka/{CLUSTER}/consumer")
     began = time.monotonic()
     scenes, passed, asked = stage.scenes(), 0.0, True
     try:
@@ -107,7 +107,7 @@ def picture(stage: Stage, scenes: list[Scene], passed: float, width: int) -> Ren
     """The live table and where to look further."""
     url = stage.url
     progress = stage.service.engine.progress(CLUSTER)
-    foot = Text(f"\n {url}/v3/kafka/{CLUSTER}/consumer", style="cyan")
+    foot = Text(f"\n {url}/", style="cyan")
     foot.append(f"\n {url}/v3/kafka/{CLUSTER}/consumer/recommender/lag", style="cyan")
     foot.append(
         f"\n {passed:.0f} s · trigger {progress.triggers}, {progress.trigger_ms} ms · Ctrl-C stops\n",

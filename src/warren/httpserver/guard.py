@@ -90,9 +90,9 @@ class Guard:
         if scope["raw_path"] in _OPEN or method == "OPTIONS" or is_open(method, scope["raw_path"]):
             role = role if isinstance(role, Role) else Role.READ
         elif isinstance(role, Reply):
-            return role
+            return _unprompted(role, client)
         elif role is Role.NOTHING:
-            return CREDENTIALS_NEEDED
+            return _unprompted(CREDENTIALS_NEEDED, client)
         scope[ROLE] = role
         # the application does not need the secret, and what is not there cannot be logged
         scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
@@ -110,6 +110,14 @@ class Guard:
         if not length.isdigit():
             return _BAD_LENGTH
         return _TOO_LARGE if len(length) > 18 or int(length) > self._max_body else None
+
+
+def _unprompted(refusal: Reply, client: Client) -> Reply:
+    """For the web pages, which ask for credentials themselves: a browser would ask for a user on its own."""
+    if client.header(b"x-requested-with") is None:
+        return refusal
+    headers = tuple(pair for pair in refusal.headers if not pair[1].startswith(b"Basic "))
+    return Reply(refusal.status, headers, refusal.body)
 
 
 def _last(send: Send) -> Send:

@@ -15,8 +15,6 @@ from tests.simulated import Habit, Reader
 
 from warren.httpserver.v4 import feed, stream
 
-expect.set_options(timeout=20_000)
-
 Visit = Callable[..., Visitor]
 
 

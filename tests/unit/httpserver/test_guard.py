@@ -202,6 +202,18 @@ async def _called(app: Any, scope: Any, receive: Any, send: Any) -> None:
     await app(scope, receive, send)
 
 
+def test_a_page_asks_for_credentials_itself_and_not_the_browser() -> None:
+    guard = House().behind(ONLY_READ)
+    for given in ({}, bearer("wrong")):
+        plain = ask(guard, "/v4/health", role=None, client=THERE, headers=given)
+        assert plain.headers["www-authenticate"].startswith("Basic")
+        page = ask(
+            guard, "/v4/health", role=None, client=THERE, headers={**given, "x-requested-with": "warren"}
+        )
+        assert page.status == 401
+        assert page.headers["www-authenticate"].startswith("Bearer")
+
+
 def test_the_pages_themselves_need_no_credentials_what_they_show_does() -> None:
     guard = House().behind(ONLY_READ)
     assert ask(guard, "/", role=None, client=THERE).status == 200

@@ -13,6 +13,7 @@ const RANGES = ["1h", "6h", "24h"];
 /** @type {Record<string, string>} length of a step for each range: a point for every few pixels */
 const STEPS = { "1h": "30s", "6h": "120s", "24h": "10m" };
 const STEP_MS = { "1h": 30_000, "6h": 120_000, "24h": 600_000 };
+const SHORTEST_MS = 300_000;
 const HEIGHT = 190;
 const TOP = 12;
 const BOTTOM = 40;
@@ -126,7 +127,9 @@ export class LagHistory {
     const left = Math.max(...labels.map((each) => each.length)) * 6.6 + 14;
     const right = width - 8;
     const base = HEIGHT - BOTTOM;
-    const x = this.x = scale([data.since, data.until], [left, right]);
+    // a Warren that was started a moment ago has no hours to show
+    const since = Math.max(data.since, Math.min(data.times[0], data.until - SHORTEST_MS));
+    const x = this.x = scale([since, data.until], [left, right]);
     const y = scale([0, values[values.length - 1]], [base, TOP]);
     const gap = 3 * STEP_MS[/** @type {keyof typeof STEP_MS} */ (this.range)];
     /** @type {([number, number] | null)[]} */
@@ -150,7 +153,7 @@ export class LagHistory {
         svg("line.grid", { x1: left, x2: right, y1: round(y(each)), y2: round(y(each)) }),
         svg("text.axis", { x: left - 6, y: round(y(each)) + 4, "text-anchor": "end" }, labels[at]),
       ]).flat(),
-      timeTicks(data.since, data.until, width < 520 ? 3 : 6).map((each) =>
+      timeTicks(since, data.until, width < 520 ? 3 : 6).map((each) =>
         svg("text.axis", { x: round(x(each)), y: HEIGHT - 6, "text-anchor": "middle" }, hourMinute(each))
       ),
       svg("path.area", { d: areas(points, base) }),

@@ -10,6 +10,8 @@ const SETTLE_MS = 150;
 // a step is as long
 const FRESH_MS = 60_000;
 const AT_ONCE = 100;
+// steps that a line has at least
+const FEWEST = 8;
 // lines that are kept; the oldest go first
 const KEPT = 2_000;
 
@@ -21,6 +23,8 @@ export class Sparklines {
     this.lines = new Map();
     /** @type {Group[]} */
     this.wanted = [];
+    // the first step of which anything is known
+    this.first = Infinity;
     this.timer = 0;
     this.closing = new AbortController();
     this.asking = false;
@@ -31,10 +35,17 @@ export class Sparklines {
     this.closing.abort();
   }
 
-  /** @param {Group} group @returns {(number | null)[] | undefined} with the lag of now at the end */
+  /**
+   * With the lag of now at the end. Steps of which nothing is known of any group are left out: Warren was not there yet.
+   * @param {Group} group
+   * @returns {(number | null)[] | undefined}
+   */
   of(group) {
-    const found = this.lines.get(group.key);
-    return found && [...found.values.slice(0, -1), Math.max(found.values.at(-1) ?? 0, group.lag)];
+    const found = this.lines.get(group.key)?.values;
+    if (!found?.length) return found;
+    const values = found.slice(Math.min(this.first, found.length - FEWEST));
+    values[values.length - 1] = Math.max(values.at(-1) ?? 0, group.lag);
+    return values;
   }
 
   /** These are on the screen. @param {Group[]} groups */
@@ -71,6 +82,13 @@ export class Sparklines {
       const answer = await get(["v4", "clusters", cluster, "history"], { since: "1h", step: "60s", groups }, {
         signal: this.closing.signal,
       });
+      this.first = 60;
+      for (
+        const each of [...this.lines.values(), ...answer.groups.map((one) => ({ values: one.totallag }))]
+      ) {
+        const at = each.values.findIndex((value) => value !== null);
+        if (at >= 0) this.first = Math.min(this.first, at);
+      }
       const found = new Map(answer.groups.map((each) => [each.group, each.totallag]));
       for (const name of names) this.#keep(keyOf(cluster, name), { values: found.get(name) ?? [], at: now });
     } catch {

@@ -25,10 +25,12 @@ export class ApiError extends Error {
 export async function request(url, how = {}, credentials = authorization()) {
   const headers = new Headers(how.headers);
   if (credentials) headers.set("Authorization", credentials);
+  // the page asks for credentials, not the browser
+  headers.set("X-Requested-With", "warren");
   let response;
   try {
-    // "omit": the browser neither sends nor asks for credentials of its own
-    response = await fetch(url, { ...how, headers, credentials: "omit", cache: "no-store" });
+    // cookies are sent, since a proxy before Warren may want them
+    response = await fetch(url, { ...how, headers, credentials: "same-origin", cache: "no-store" });
   } catch (error) {
     if (/** @type {Error} */ (error).name === "AbortError") throw error;
     throw new ApiError(0, "Warren does not answer.");
