@@ -1,4 +1,4 @@
-"""`warren bench api`: the API's response times while the pipeline runs, and their effect on the pipeline."""
+"""`warren bench api`: the API's response times and open web pages while the pipeline runs, and their effect on it."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ _ASKED: Final = {"one": "one group", "all": "all in turn"}
 # length of the alternating phases without and with requests
 _TURN_S: Final = 12.0
 _SAMPLE_S: Final = 2.0
+# until a page that was opened has everything, and before the end of its phase
+_OPENING_S: Final = 3.0
+_SPARE_S: Final = 0.5
 # scrapes begin at any moment between two snapshots, not just after one
 _SPREAD_S: Final = 1.0
 # how long after the request the server may read the newest snapshot
@@ -44,23 +47,34 @@ class ApiPlan(SteadyPlan):
     seconds: float = 30.0
     scrapes: int = 10
     connections: int = 8
+    # web pages that are open, and phases with them and without
+    pages: int = 100
+    page_rounds: int = 4
+    # measure the open pages only
+    only_pages: bool = False
 
 
 def api(plan: ApiPlan, tell: Tell) -> Report:
     """Scrapes, thousands of requests for lag, and the trigger times meanwhile."""
     began, facts = datetime.now(UTC), machine.facts()
     with site(tell) as where, running(plan, where, tell, _SAMPLE_S) as warren:
-        with Child(_CLIENT, {"url": warren.url, "nice": 0}, where.directory) as client:
-            scrapes = {form: _scraped(plan, warren.subject, client, form, tell) for form in _FORMS}
+        detail: dict[str, Any] = {}
+        if not plan.only_pages:
+            with Child(_CLIENT, {"url": warren.url, "nice": 0}, where.directory) as client:
+                scrapes = {form: _scraped(plan, warren.subject, client, form, tell) for form in _FORMS}
+            detail["scrapes"] = scrapes
         # real clients are on other machines: these run at the lowest priority
         with Child(_CLIENT, {"url": warren.url, "nice": _LOWEST_PRIORITY}, where.directory) as clients:
-            loads = _loaded(plan, warren.subject, clients, warren.sampler, tell)
-    detail = {"scrapes": scrapes, **loads}
+            if not plan.only_pages:
+                detail |= _loaded(plan, warren.subject, clients, warren.sampler, tell)
+            detail["pages"] = _beside_pages(plan, warren.subject, clients, tell)
     return Report("api", began, plan.to_dict(), figures(detail), facts, detail)
 
 
 def figures(found: dict[str, Any]) -> list[Figure]:
-    figures = []
+    figures = _page_figures(found["pages"])
+    if "scrapes" not in found:
+        return figures
     for form in _FORMS:
         first, following = found["scrapes"][form]["first_s"], found["scrapes"][form]["next_s"]
         figures += [
@@ -85,6 +99,21 @@ def figures(found: dict[str, Any]) -> list[Figure]:
             Figure(f"trigger beside /lag of {who}, to quiet", asked_s / quiet_s, "x", slower),
         ]
     return figures
+
+
+def _page_figures(found: dict[str, Any]) -> list[Figure]:
+    open_pages = found["pages"]
+    quiet_s, beside_s = (found[each]["p50"] / 1000 for each in ("quiet_ms", "beside_ms"))
+    # of one page, in each second
+    work_ms = (found["beside_cores"] - found["quiet_cores"]) * 1000 / open_pages
+    return [
+        Figure("trigger p50, without open pages", quiet_s, "s"),
+        Figure(f"trigger p50, {open_pages} open pages", beside_s, "s"),
+        Figure(f"trigger beside {open_pages} open pages, to without", beside_s / quiet_s, "x", SLOWER),
+        Figure("open pages, failed", found["failed"], "requests", 0),
+        Figure("open page, processor of the server a second", work_ms, "ms"),
+        Figure("open page, received a second", found["bytes_per_second"] / open_pages / 1024, "KiB"),
+    ]
 
 
 def classified(
@@ -145,6 +174,53 @@ def _turns(plan: ApiPlan, subject: Child, client: Child, asked: dict[str, Any], 
         "failed": sum(each["failed"] for each in loads),
         "rate": sum(each["requests"] for each in loads) / sum(each["seconds"] for each in loads),
     }
+
+
+def _beside_pages(plan: ApiPlan, subject: Child, client: Child, tell: Tell) -> dict[str, Any]:
+    """Triggers without open pages and with them, in alternating phases."""
+    step, turn_s = f"{plan.pages} open pages, in turns", min(_TURN_S, plan.seconds)
+    asked = {"cluster": CLUSTER, "groups": Workload(plan.sizes.shape, 1).groups[:100], "pages": plan.pages}
+    loads: list[dict[str, Any]] = []
+    # open or not: times of triggers, processor seconds of the driver, seconds
+    triggers: dict[bool, list[int]] = {False: [], True: []}
+    processor: dict[bool, float] = {False: 0.0, True: 0.0}
+    seconds: dict[bool, float] = {False: 0.0, True: 0.0}
+    for number in range(2 * plan.page_rounds):
+        tell(step, number, 2 * plan.page_rounds)
+        opened = number % 2 == 1
+        if opened:
+            client.ask("pages", seconds=turn_s + _OPENING_S, **asked)
+        # what the first answer of each page costs is over then
+        time.sleep(_OPENING_S)
+        begin, used = time.time(), _processor(subject)
+        time.sleep(turn_s - _SPARE_S)
+        end, used = time.time(), _processor(subject) - used
+        if opened:
+            loads.append(client.hear("pages"))
+        subject.ask("triggers", begin=begin, end=end)
+        triggers[opened] += subject.hear("triggers")["ms"]
+        processor[opened] += used
+        seconds[opened] += end - begin
+    tell(step, 2 * plan.page_rounds, 2 * plan.page_rounds)
+    if not all(triggers.values()):
+        raise BenchError(f"no trigger ended within {turn_s:.0f} s: try on an idle machine")
+    return {
+        "pages": plan.pages,
+        "quiet_ms": percentiles(triggers[False], 50, 95),
+        "beside_ms": percentiles(triggers[True], 50, 95),
+        "quiet_cores": processor[False] / seconds[False],
+        "beside_cores": processor[True] / seconds[True],
+        "failed": sum(each["failed"] for each in loads),
+        "events": sum(each["events"] for each in loads),
+        "bytes_per_second": sum(each["bytes"] for each in loads) / sum(each["seconds"] for each in loads),
+        "asked_ms": [each["asked"]["took_ms"] for each in loads],
+    }
+
+
+def _processor(subject: Child) -> float:
+    """Processor seconds that Python's driver has used, which is the server's process, too."""
+    subject.ask("processor")
+    return float(subject.hear("processor")["seconds"])
 
 
 def _scraped(plan: ApiPlan, subject: Child, client: Child, form: str, tell: Tell) -> dict[str, Any]:

@@ -24,7 +24,10 @@ _LENGTH: Final = re.compile(rb"(?i)\r\ncontent-length: *(\d+)")
 
 
 def main(parent: Parent) -> None:
-    """Commands: `scrape` the metrics in a form, `load` the lag pages of some groups."""
+    """Commands: `scrape` the metrics in a form, `load` the lag pages of some groups, keep `pages` open."""
+    # it uses the class below
+    from warren.bench.open_pages import OpenPages  # noqa: PLC0415
+
     os.nice(parent.task["nice"])
     url = urlsplit(parent.task["url"])
     host, port = str(url.hostname), int(url.port or 80)
@@ -39,6 +42,10 @@ def main(parent: Parent) -> None:
                 limits = {name: command[name] for name in ("connections", "rate", "seconds")}
                 load = Load((host, port), paths, **limits)
                 parent.tell("load", **asyncio.Runner(loop_factory=uvloop.new_event_loop).run(load.run()))
+            elif command["do"] == "pages":
+                limits = {name: command[name] for name in ("pages", "seconds")}
+                pages = OpenPages((host, port), command["cluster"], command["groups"], **limits)
+                parent.tell("pages", **asyncio.Runner(loop_factory=uvloop.new_event_loop).run(pages.run()))
         except (OSError, http.client.HTTPException, asyncio.IncompleteReadError) as error:
             raise BenchError(f"the server at {host}:{port} does not respond: {error!r}") from error
 

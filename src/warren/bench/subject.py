@@ -121,6 +121,8 @@ def _answer(parent: Parent, watch: Watch, command: Words) -> dict[str, Any]:
             if command["begin"] <= each.began and each.began + each.ms / 1000 <= command["end"]
         ]
         return {"ms": whole}
+    if command["do"] == "processor":
+        return {"seconds": time.process_time()}
     if command["do"] == "next":
         return {"number": watch.next(_TIMEOUT_S, parent.stop).number}
     return _measured(parent, watch, command["begin"], command["end"])

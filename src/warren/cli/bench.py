@@ -73,7 +73,7 @@ _QUICK: Final = Plans(
     ReplayPlan(_SMALL, commits=20_000, runs=1),
     SteadyPlan(_SMALL, rate=200, warm_up_s=3, seconds=6),
     ScalePlan((Level(100, 100), Level(1_000, 100)), 5, 4, warm_up_s=3, seconds=6),
-    ApiPlan(_SMALL, rate=200, warm_up_s=3, seconds=6, scrapes=3),
+    ApiPlan(_SMALL, rate=200, warm_up_s=3, seconds=6, scrapes=3, pages=20, page_rounds=1),
     SinksPlan(_SMALL, rate=200, warm_up_s=3, seconds=11, rounds=1, samples=2, runs=1),
     ClustersPlan((1, 3), rate=10, warm_up_s=3, seconds=6),
 )
@@ -185,21 +185,30 @@ def api_command(
     connections: Annotated[
         int, typer.Option(min=1, metavar="N", help="Connections that the client keeps.")
     ] = _API.connections,
+    pages: Annotated[
+        int, typer.Option(min=1, max=400, metavar="N", help="Web pages that are open.")
+    ] = _API.pages,
+    only_pages: Annotated[bool, typer.Option("--only-pages", help="Measure the open pages only.")] = False,
     entries: Entries = INTERVALS,
     results: Results = _RESULTS,
     as_json: AsJson = False,
     check: Check = False,
 ) -> None:
-    """Scrapes and lag pages while the pipeline runs, and what they do to its triggers.
+    """Scrapes, lag pages and open web pages while the pipeline runs, and what they do to its triggers.
 
     [bold]Examples[/bold]
 
     [cyan]warren bench api[/cyan]
 
     [cyan]warren bench api --groups 200 --seconds 10 --warm-up 5[/cyan]   a small one
+
+    [cyan]warren bench api --only-pages --groups 10000 --partitions 10[/cyan]   ten thousand groups in a hundred pages
     """
     sizes = Sizes(groups, partitions, offsets_partitions)
-    plan = ApiPlan(sizes, rate, warm_up, seconds, entries, scrapes, connections)
+    rounds = max(round(seconds * _API.page_rounds / _API.seconds), 1)
+    plan = ApiPlan(
+        sizes, rate, warm_up, seconds, entries, scrapes, connections, pages, rounds, only_pages=only_pages
+    )
     _present([partial(api, plan)], results, as_json=as_json, check=check)
 
 

@@ -45,8 +45,10 @@ CASES = [
     ),
     Case(
         "api",
-        (*STEADY, "--scrapes", "3"),
+        (*STEADY, "--scrapes", "3", "--pages", "20"),
         (
+            "trigger beside 20 open pages, to without",
+            "open page, received a second",
             "/metrics plain, first of a snapshot, p50",
             "/metrics gzip, next, p50",
             "/lag of one group",

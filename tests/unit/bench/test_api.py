@@ -9,10 +9,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 
 import pytest
+from tests.integration.httpserver.test_server import local, serving
+from tests.unit.httpserver.captures import usual_snapshot
+from tests.unit.httpserver.memory import MemoryAnswers
 
 from warren.bench.api import classified
 from warren.bench.line import BenchError
 from warren.bench.load_client import Load, scraped
+from warren.bench.open_pages import OpenPages
 
 
 class Case(NamedTuple):
@@ -81,3 +85,22 @@ def test_a_scrape_takes_the_whole_answer(address: tuple[str, int]) -> None:
 def test_a_scrape_in_another_form_than_asked_for_is_an_error(address: tuple[str, int]) -> None:
     with pytest.raises(BenchError, match="identity instead of gzip"):
         scraped(*address, "gzip")
+
+
+def test_open_pages_follow_the_stream_and_ask_as_the_overview_does() -> None:
+    answers = MemoryAnswers(["local"], {"local": usual_snapshot()})
+    with serving(answers=answers, httpserver={"a": local()}) as server:
+        address = ("127.0.0.1", int(server.urls["a"].rpartition(":")[2]))
+        pages = OpenPages(address, "local", usual_snapshot().groups(), pages=30, seconds=1.0)
+        found = asyncio.run(pages.run())
+    assert found["failed"] == 0
+    # all groups at first, and then nothing changes
+    assert found["events"] == 30
+    assert found["bytes"] > 30 * 200
+    # a health in five seconds, and some lines in sixty
+    assert found["asked"]["requests"] == pytest.approx(30 * 13 / 60, abs=2)
+
+
+def test_pages_that_get_nothing_are_no_measurement(address: tuple[str, int]) -> None:
+    with pytest.raises(BenchError, match="no event"):
+        asyncio.run(OpenPages(address, "local", ["a"], pages=2, seconds=0.2).run())
