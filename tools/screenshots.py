@@ -7,10 +7,11 @@ import time
 from pathlib import Path
 from typing import Final
 
+import httpx
 from playwright.sync_api import Browser, sync_playwright
 
 from warren.config.sections import Logging
-from warren.demo.stage import CLUSTER, Stage
+from warren.demo.stage import CLUSTER, NOTIFIER, Stage
 from warren.demo.traffic import DEFAULT_SEED
 from warren.logs import configure
 
@@ -19,12 +20,14 @@ CHROMIUM: Final = "/usr/bin/chromium"
 PATIENCE_S: Final = 240.0
 # so long does the demo run, so that lines over time have something to show
 RUN_S: Final = 200.0
-# name: address
+# name: address; {incident} is the id of one
 PAGES: Final = {
     "overview": "/",
     "group": f"/clusters/{CLUSTER}/groups/mailer",
     "topic": f"/clusters/{CLUSTER}/topics/payments",
     "incidents": "/incidents",
+    "incident": "/incidents/{incident}",
+    "notifier": f"/notifiers/{NOTIFIER}",
     "about": "/about",
     "rules": "/rules",
 }
@@ -43,9 +46,11 @@ def main() -> None:
                 raise SystemExit("The groups did not get their statuses in time: no picture taken.")
             time.sleep(1)
         time.sleep(max(0.0, began + RUN_S - time.monotonic()))
+        known = httpx.get(f"{stage.url}/v4/incidents", params={"group": "mailer"}).json()["incidents"]
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-            for name, address in chosen.items():
+            for name, pattern in chosen.items():
+                address = pattern.format(incident=known[0]["id"])
                 for screen in SCREENS:
                     for scheme in ("light", "dark"):
                         path = IMAGES / f"{name}-{scheme}-{screen}.png"

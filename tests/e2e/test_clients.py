@@ -159,6 +159,21 @@ def test_a_browser_shows_every_group_in_its_status_and_why(stage: Stage) -> None
         visitor.close()
 
 
+def test_a_browser_shows_the_incidents_of_the_demo_with_their_windows(stage: Stage) -> None:
+    with chromium() as browser:
+        visitor = Visitor(browser, stage.url)
+        page = visitor.open("/incidents")
+        table = page.get_by_role("table", name="Open incidents")
+        table.get_by_role("link", name="mailer", exact=True).first.click()
+        expect(page.get_by_role("region", name="At its opening")).to_contain_text("rule stalled")
+        expect(page.get_by_role("img", name=re.compile("Window of partition")).first).to_be_visible()
+        visitor.open("/about")
+        expect(page.get_by_role("img", name=re.compile("Trigger times from"))).to_be_visible()
+        visitor.open(f"/clusters/{CLUSTER}/topics/payments")
+        expect(page.get_by_role("region", name="In short")).to_contain_text("a second")
+        visitor.close()
+
+
 def test_an_open_page_follows_the_demo_without_a_reload(stage: Stage) -> None:
     with chromium() as browser:
         visitor = Visitor(browser, stage.url)
@@ -189,7 +204,12 @@ PAGES = {
     f"/v4/clusters/{CLUSTER}/groups": shapes.Groups,
     f"/v4/clusters/{CLUSTER}/groups/mailer": shapes.GroupDetail,
     f"/v4/clusters/{CLUSTER}/groups/mailer/topics/payments": shapes.GroupTopic,
+    f"/v4/clusters/{CLUSTER}/groups/mailer/windows": shapes.GroupWindows,
+    f"/v4/clusters/{CLUSTER}/topics/payments": shapes.Topic,
     f"/v4/clusters/{CLUSTER}/changes": shapes.Changes,
+    "/v4/incidents": shapes.Incidents,
+    "/v4/notifiers": shapes.Notifiers,
+    "/v4/about": shapes.About,
 }
 
 

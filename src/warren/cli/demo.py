@@ -80,7 +80,9 @@ def demo(
     with console.status("Starting Kafka, its traffic and Spark …"):
         stage = Stage(port, seed, history=history, history_dir=history_dir, zookeeper=zookeeper)
         stage.__enter__()
-    console.print(f"Open {stage.url}/ in a browser. Burrow's API is at {stage.url}/v3/kafka/{CLUSTER}/consumer")
+    console.print(
+        f"Open {stage.url}/ in a browser. Burrow's API is at {stage.url}/v3/kafka/{CLUSTER}/consumer"
+    )
     began = time.monotonic()
     scenes, passed, asked = stage.scenes(), 0.0, True
     try:

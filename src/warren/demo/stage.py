@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from warren.common.status import Status
 from warren.config import Settings
-from warren.config.modules import ParquetSink
+from warren.config.modules import NullNotifier, ParquetSink
 from warren.config.sections import (
     Cluster,
     HttpServer,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from warren.snapshot.model import GroupStatus
 
 CLUSTER: Final = "demo"
+NOTIFIER: Final = "nobody"
 # short, so that a minute is enough for a chart
 HISTORY_INTERVAL_S: Final = 2
 # few partitions of the offsets topic: they are created sooner
@@ -97,6 +98,8 @@ def demo_settings(
         storage={"default": Storage(intervals=10, min_distance=0)},
         cluster={CLUSTER: Cluster(servers=servers, topic_refresh=5, offset_refresh=1)},
         consumer=consumers,
+        # tells nobody; with a notifier incidents are kept, for the web pages
+        notifier={NOTIFIER: NullNotifier(interval=2, send_interval=3600, send_close=True)},
         sink=sinks,
         # shorter than the default, for a live display
         spark=Spark(checkpoint_dir=str(directory / "checkpoint"), trigger_interval=1.0),
