@@ -54,7 +54,7 @@ from warren.notifier.templates import examine
 from warren.notifier.trial import tried
 from warren.notifier.watch import Watch
 from warren.notifier.zookeeper_store import ZooKeeperStore
-from warren.snapshot.model import ClusterSnapshot
+from warren.snapshot.model import ClusterSnapshot, GroupStatus
 
 log = structlog.get_logger("warren.notifier")
 
@@ -64,6 +64,9 @@ _TOGETHER: Final = 200
 _TIMEOUT_S: Final = 10.0
 # how long stopping waits for a round
 _STOP_S: Final = 3.0
+# incidents that get evidence in one round, some half a millisecond each: when thousands of groups stop at once, that
+# must delay neither their messages nor the next trigger. The others get theirs in later rounds, without their opening
+MOST_EVIDENCE: Final = 1000
 # groups whose modules are cached
 _MOST_REMEMBERED: Final = 100_000
 
@@ -146,6 +149,8 @@ class Coordinator:
         self._watch = Watch(settings)
         # cluster and group: the modules that notify about it
         self._accepting: dict[tuple[str, str], tuple[Module, ...]] = {}
+        # how often evidence may still be taken in this round
+        self._evidence_left = 0
         self._started_s = 0.0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="notifier", daemon=True)
@@ -234,6 +239,7 @@ class Coordinator:
     def _round(self, moment: Moment) -> None:
         assert self._ledger is not None  # noqa: S101 - there is one once started
         ledger, lease = self._ledger, self._leader.lease()
+        self._evidence_left = MOST_EVIDENCE
         try:
             if lease is None:
                 self._follow(ledger)
@@ -347,14 +353,14 @@ class Coordinator:
     ) -> Outcome | None:
         modules = self._accepted(case)
         try:
-            worse = evidence.is_worse(case.incident, status, lag)
+            worse = self._evidence_left > 0 and evidence.is_worse(case.incident, status, lag)
             if not worse and nothing_to_do(case, status, modules, moment.now_ms):
                 return None
             result = snapshot.group(case.group)
             if result is None:
                 return group_removed(case, modules, moment, _new_id)
             outcome = evaluated(case, result, modules, moment, _new_id)
-            outcome = evidence.with_evidence(outcome, case, result, snapshot)
+            outcome = self._with_evidence(outcome, case, result, snapshot)
             # only now: most evaluations send nothing, and then no sentence is needed
             messages = tuple(
                 msgspec.structs.replace(each, result=snapshot.explained(each.result))
@@ -366,6 +372,15 @@ class Coordinator:
             log.exception("error while evaluating a group", cluster=case.cluster, group=case.group)
             return None
         return outcome if outcome.case != case or outcome.messages or outcome.ended else None
+
+    def _with_evidence(
+        self, outcome: Outcome, case: Case, result: GroupStatus, snapshot: ClusterSnapshot
+    ) -> Outcome:
+        if self._evidence_left <= 0:
+            return outcome
+        found = evidence.with_evidence(outcome, case, result, snapshot)
+        self._evidence_left -= found is not outcome
+        return found
 
     def _ended(self, cases: Mapping[str, Case], moment: Moment, ending: Ending) -> Iterator[Outcome]:
         """The groups no longer exist."""

@@ -16,6 +16,7 @@ from warren.common.status import Status
 from warren.config.modules import NullNotifier
 from warren.config.sections import Spark
 from warren.config.settings import Settings
+from warren.notifier import coordinator as coordinator_module
 from warren.notifier.coordinator import Coordinator
 from warren.notifier.deliveries import MessageSender
 from warren.notifier.message import Message
@@ -124,6 +125,25 @@ def test_an_incident_keeps_its_evidence_over_a_restart_and_its_messages_link_to_
         assert eventually(lambda: lag("end") == 0, 20)
         assert (lag("opening"), lag("worst")) == (100, 500)
         assert eventually(lambda: sent.links == [f"local/bad/{incident.id}"] * 2, 20)
+
+
+def test_many_incidents_at_once_get_their_evidence_in_several_rounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator_module, "MOST_EVIDENCE", 3)
+    scene, sent = Scene(**{f"g{number}": ERR for number in range(8)}), Sent()
+    with running(tmp_path, scene, sent) as coordinator:
+        assert eventually(lambda: len(sent.groups) == 8, 20)
+
+        def openings() -> int:
+            found = [coordinator.evidence(each) for each in coordinator.incidents()]
+            return sum(each.opening is not None for each in found)
+
+        assert openings() == 3
+        assert eventually(
+            lambda: all(coordinator.evidence(each).worst for each in coordinator.incidents()), 20
+        )
+        assert openings() == 3
 
 
 def test_a_module_that_hears_of_ok_groups_makes_all_be_looked_at(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 // The incidents of a group, and what was sent to whom.
 
-import { address, incidentAddress } from "../shell/address.js";
+import { address, incidentAddress, notifierAddress } from "../shell/address.js";
 import { get } from "../shell/api.js";
 import { h, put } from "../shell/dom.js";
 import { count, counted, duration } from "../shell/format.js";
@@ -132,7 +132,7 @@ export function messageLine(message) {
       "span",
       null,
       `${message.kind === "close" ? "the end" : message.status} to `,
-      h("strong", null, message.module),
+      h("a", { href: notifierAddress(message.module) }, message.module),
       tries,
     ),
     h("span.quiet", null, time(message.at)),
