@@ -10,9 +10,9 @@ import { look } from "../shell/status.js";
 /** @typedef {import("../shell/shapes.d.ts").GroupHistory} GroupHistory */
 
 const RANGES = ["1h", "6h", "24h"];
-/** @type {Record<string, string>} length of a step for each range: a point for every few pixels */
-const STEPS = { "1h": "30s", "6h": "120s", "24h": "10m" };
-const STEP_MS = { "1h": 30_000, "6h": 120_000, "24h": 600_000 };
+/** @type {Record<string, string>} length of a step for each range: a point for every few pixels, or as they are */
+const STEPS = { "1h": "", "6h": "120s", "24h": "10m" };
+const STEP_MS = { "1h": 60_000, "6h": 120_000, "24h": 600_000 };
 const SHORTEST_MS = 300_000;
 const HEIGHT = 190;
 const TOP = 12;

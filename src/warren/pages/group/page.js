@@ -19,9 +19,9 @@ import { Verdict } from "./verdict.js";
 // sentences count seconds: they are asked for again even if nothing changes
 const AGAIN_MS = 10_000;
 const SOONEST_MS = 1_500;
-const MORE = 50;
-// partitions in trouble that are open when the page is: on a phone there is room for one
-const OPEN = matchMedia("(max-width: 40rem)").matches ? 1 : 3;
+// partitions that are shown at first, and more of them on request
+const FIRST = 10;
+const MORE = 100;
 
 /** @type {import("../shell/shapes.d.ts").PageModule["open"]} */
 export function open(place, route) {
@@ -42,10 +42,10 @@ class GroupPage {
       go(address(["clusters", this.cluster, "groups", this.group], query), { replace: true, keep: true });
     });
     this.incidents = new GroupIncidents(this.cluster, this.group);
-    this.limit = MORE;
+    this.limit = FIRST;
     /** @type {Map<string, PartitionView>} */
     this.views = new Map();
-    this.list = h("div.partitions");
+    this.list = h("div.partition-list");
     this.summary = h("span.quiet");
     this.more = h("button", { type: "button", onclick: () => this.#more() });
     this.problem = h("div.empty", { hidden: true, role: "status" });
@@ -58,7 +58,6 @@ class GroupPage {
       "div.stack",
       { hidden: true },
       this.verdict.element,
-      this.history.element,
       h(
         "section",
         { "aria-labelledby": "partitions" },
@@ -66,6 +65,7 @@ class GroupPage {
         this.list,
         this.more,
       ),
+      this.history.element,
       this.incidents.element,
       this.#addresses(),
     );
@@ -172,7 +172,8 @@ class GroupPage {
       if (view) {
         view.fill(each, now);
       } else {
-        const opened = first && (each.status !== "OK" ? at < OPEN : windows.total === 1);
+        // the worst one is why the reader is here
+        const opened = first && at === 0;
         view = new PartitionView(each, now, opened, topicAddress(this.cluster, each.topic));
         this.views.set(key, view);
       }
@@ -191,14 +192,11 @@ class GroupPage {
     }
     const left = windows.total - windows.partitions.length;
     this.more.hidden = left <= 0;
-    say(
-      this.more,
-      `Show ${counted(Math.min(left, MORE * 4), "more partition")}`.replace("more partitions", "more"),
-    );
+    say(this.more, `Show ${count(Math.min(left, MORE))} more`);
   }
 
   #more() {
-    this.limit += MORE * 4;
+    this.limit += MORE;
     this.load();
   }
 

@@ -199,7 +199,7 @@ class Moment {
         ),
       ),
       this.views.length
-        ? h("div.partitions", null, this.views.map((each) => each.element))
+        ? h("div.partition-list", null, this.views.map((each) => each.element))
         : h("p.quiet", null, "No partition was in trouble at this moment."),
       left > 0 &&
         h("p.hint", null, `${counted(left, "more partition")} in trouble, whose windows were not kept.`),

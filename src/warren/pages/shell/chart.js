@@ -61,6 +61,7 @@ export function line(points) {
 /** @param {number} value */
 export const round = (value) => Math.round(value * 10) / 10;
 
+const LEAST = 20;
 const WIDTH = 120;
 const HEIGHT = 24;
 
@@ -91,7 +92,8 @@ export function setSparkline(element, values, label) {
   let below = "";
   if (values && known.length) {
     const x = scale([0, Math.max(values.length - 1, 1)], [0, WIDTH]);
-    const y = scale([0, Math.max(1, ...known)], [HEIGHT - 1.5, 1.5]);
+    // a few messages are no mountain
+    const y = scale([0, Math.max(LEAST, ...known)], [HEIGHT - 1.5, 1.5]);
     path = line(values.map((each, at) => (each === null ? null : [x(at), y(each)])));
     const first = values.findIndex((each) => each !== null);
     const last = values.findLastIndex((each) => each !== null);

@@ -72,7 +72,7 @@ export function readable(sentence) {
   return sentence
     .replace(
       /(?<![\d.])(\d+(?:\.\d+)?) s\b/g,
-      (whole, seconds) => Number(seconds) < 60 ? whole : duration(Number(seconds) * SECOND),
+      (whole, seconds) => Number(seconds) < 10 ? whole : duration(Number(seconds) * SECOND),
     )
     .replace(/(?<![\d.,])\d{4,}(?![\d.]*\d)/g, (digits) => count(Number(digits)));
 }
