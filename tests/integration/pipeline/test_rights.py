@@ -126,7 +126,7 @@ def test_rights_that_were_taken_away_for_a_minute_deleted_windows_for_good(
         known = {group: windows(view, group) for group in groups}
         for taken in (TOPICS[0], "*"):
             forbid(hands, taken)
-            await_view(engine, "c", lambda _: "Describe" in engine.progress("c").error)
+            await_view(engine, "c", lambda _: "kafka-acls.sh" in engine.progress("c").error)
             until = time.monotonic() + 3 * REFRESH_S
             while time.monotonic() < until:
                 view = later(engine, "c", 1)
