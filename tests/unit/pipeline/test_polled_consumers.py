@@ -129,6 +129,13 @@ class TestAGroupInBothPlaces:
         tombstone = encode(messages.GROUP_KEY, 2, {"group": "billing"}), None
         view = mine.trigger(look({("orders", 0): 100}), records([tombstone], 5 * 10**12))
         assert entries(view)[-1] == (7, NOW - 70)
+        # also when both come in one trigger
+        view = mine.trigger(
+            look({("orders", 0): 100}),
+            records([tombstone], 6 * 10**12),
+            polled((8, NOW - 60), order=4 * 10**12),
+        )
+        assert entries(view)[-1] == (8, NOW - 60)
 
     def test_owners_of_both_are_kept(self) -> None:
         mine = pipeline()
@@ -197,6 +204,16 @@ def test_while_zookeeper_is_away_its_groups_stay_as_they_were_and_kafkas_groups_
     view = judged_with(mine, now, 130, PolledMoment(now, blind=False))
     assert statuses(view) == {"billing": Status.STOP, "in kafka": Status.STOP}
     assert view.unseen() == frozenset()
+
+
+def test_a_group_that_was_behind_when_zookeeper_went_away_does_not_look_stopped() -> None:
+    mine = pipeline()
+    commits = polled(*((50 + step, NOW - 4_000 + step * 1_000) for step in range(4)))
+    before = statuses(judged_with(mine, NOW, 100, PolledMoment(NOW, blind=False), commits))
+    assert before["billing"] < Status.STOP
+    for second in range(1, 30):
+        view = judged_with(mine, NOW + second * 1_000, 100 + second, PolledMoment(NOW, blind=True))
+    assert statuses(view) == before
 
 
 def test_after_a_restart_while_zookeeper_is_away_its_groups_show_what_is_known() -> None:
