@@ -16,7 +16,7 @@ from tests.integration.pipeline.hands import PATIENCE_S, Hands
 from tests.processes import eventually
 from tests.zookeeper import ZooKeeperServer
 
-from warren.config import load
+from warren.config import Settings, load
 from warren.demo.broker import Broker
 from warren.service import Service
 
@@ -29,11 +29,20 @@ class Team:
     """What runs at the team: Kafka, ZooKeeper, consumers old and new, and Warren with the team's file."""
 
     def __init__(
-        self, broker: Broker, server: ZooKeeperServer, client: KazooClient, service: Service
+        self, broker: Broker, server: ZooKeeperServer, client: KazooClient, settings: Settings
     ) -> None:
-        self.server, self.service = server, service
+        self.server, self._settings = server, settings
         self._broker, self._client = broker, client
-        self.http = httpx.Client(base_url=next(iter(service.urls.values())), timeout=30)
+        self.start()
+
+    def start(self) -> None:
+        self.service = Service(self._settings)
+        self.service.__enter__()
+        self.http = httpx.Client(base_url=next(iter(self.service.urls.values())), timeout=30)
+
+    def stop(self) -> None:
+        self.http.close()
+        self.service.__exit__(None, None, None)
 
     def commit_to_kafka(self, group: str, offset: int) -> None:
         given: dict[str, Any] = {
@@ -49,6 +58,9 @@ class Team:
         path = f"/kafka10/consumers/{group}/offsets/{TOPIC}/0"
         self._client.ensure_path(path)
         self._client.set(path, str(offset).encode())
+
+    def remove_from_zookeeper(self, group: str) -> None:
+        self._client.delete(f"/kafka10/consumers/{group}", recursive=True)
 
     def own(self, group: str, owner: str) -> None:
         path = f"/kafka10/consumers/{group}/owners/{TOPIC}/0"
@@ -101,10 +113,9 @@ def team(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
             # each commit has a slot of its own
             "BURROW_STORAGE_DEFAULT_MIN_DISTANCE": "0",
         }
-        with Service(load(directory, environment)) as service:
-            team = Team(broker, server, client, service)
-            yield team
-            team.http.close()
+        team = Team(broker, server, client, load(directory, environment))
+        yield team
+        team.stop()
         client.stop()
         client.close()
 
@@ -172,3 +183,22 @@ def test_while_zookeeper_is_away_groups_in_kafka_go_on(team: Team) -> None:
     team.commit_to_zookeeper("old", 82)
     team.awaits("old", 82)
     assert team.offsets("old")[-2:] == [81, 82]
+
+
+def test_after_a_restart_nothing_is_repeated_and_what_went_meanwhile_is_gone(team: Team) -> None:
+    team.commit_to_zookeeper("stays", 10)
+    team.commit_to_zookeeper("stays", 11)
+    team.awaits("stays", 11)
+    team.commit_to_zookeeper("goes", 10)
+    team.awaits("goes", 10)
+    before = team.offsets("stays")
+    team.stop()
+    team.remove_from_zookeeper("goes")
+    team.commit_to_zookeeper("comes", 10)
+    team.start()
+    team.awaits("comes", 10)
+    assert team.offsets("stays") == before
+    assert "goes" not in team.groups()
+    team.commit_to_zookeeper("stays", 12)
+    team.awaits("stays", 12)
+    assert team.offsets("stays") == [*before, 12]
