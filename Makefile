@@ -1,7 +1,7 @@
 # Every target does its own set-up; a second run starts at once. ARGS="..." is passed on to the command.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-unit test-integration test-e2e test-telegraf lint format dashboards screenshots bench package compose lock clean
+.PHONY: help demo test test-unit test-integration test-e2e test-telegraf lint format dashboards screenshots page-figures bench package compose lock clean
 
 BIN := .venv/bin
 # most tests wait for a server: two files at a time, the long ones first. ARGS="-n 0" for one after the other
@@ -56,6 +56,10 @@ dashboards: ## write Grafana's dashboards and the alert rules anew from tools/da
 screenshots: ## the pictures of the web pages, from the demo in Chromium, in docs/images; ARGS="overview" for one page
 	@tools/setup test
 	@$(BIN)/python -m tools.screenshots $(ARGS)
+
+page-figures: ## how fast the web pages are with 10,000 groups, in Chromium
+	@tools/setup test
+	@$(BIN)/python -m tests.e2e.pages.figures
 
 bench: ## the benchmarks: a table, and JSON in bench-results/
 	@tools/setup run

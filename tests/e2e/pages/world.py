@@ -131,3 +131,12 @@ def simulated(
     for _ in range(steps - 1):
         found.step()
     return found
+
+
+def ten_thousand() -> Simulated:
+    """As many groups; one of fifty is stuck."""
+    readers = [
+        Reader(f"service-{number:05d}", "orders", Habit.KEEPS_UP if number % 50 else Habit.STICKS)
+        for number in range(10_000)
+    ]
+    return simulated(readers, "production", partitions=1, steps=11)

@@ -82,6 +82,8 @@ export function closePage() {
 /** @param {number | null} top where to scroll; null: to the part in the address, or to the top */
 function show(top) {
   const { route, page } = resolve(location);
+  // the style of a page is for that page only
+  place.dataset.page = route.page;
   const names = JSON.stringify(route.names);
   if (current && current.module === page && current.names === names && current.open.update) {
     current.open.update(route);
