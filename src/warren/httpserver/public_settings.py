@@ -11,7 +11,7 @@ from warren import secrecy
 from warren.config import Settings
 from warren.config.patterns import Pattern
 
-# sections whose addresses may be credentials themselves
+# sections whose addresses may be credentials themselves: of those nobody sees more than scheme and host
 _SENT_TO: Final = frozenset({"notifier", "sink"})
 # names that only look like those of secrets
 _NO_SECRET: Final = frozenset({"auth-type"})
@@ -19,12 +19,11 @@ _NO_SECRET: Final = frozenset({"auth-type"})
 Shown = Callable[[str], str]
 
 
-def public_settings(settings: Settings, *, everything: bool) -> dict[str, Any]:
-    """Section: its values; `everything`: for administrators, others see of an address its scheme and host."""
+def public_settings(settings: Settings) -> dict[str, Any]:
+    """Section: its values."""
     given: Mapping[str, Any] = settings.model_dump(by_alias=True, exclude_unset=True)
-    address = secrecy.address if everything else secrecy.origin
     return {
-        section: _shown("", value, address if section in _SENT_TO else secrecy.address)
+        section: _shown("", value, secrecy.origin if section in _SENT_TO else secrecy.address)
         for section, value in given.items()
     }
 

@@ -47,9 +47,10 @@ def sample_message(
 
 
 def shown_head(draft: Draft) -> list[str]:
-    """Where a message goes and its headers, a line each; a URL may contain a token."""
+    """Where a message goes and its headers, a line each; the path of a URL may be a credential."""
     where, *headers = draft.head
-    return [" ".join(secrecy.address(word) for word in where.split(" ")), *headers]
+    words = [secrecy.origin(word) if "://" in word else word for word in where.split(" ")]
+    return [" ".join(words), *headers]
 
 
 def tried(settings: Settings, name: str, status: Status, kind: Kind, page: Page) -> Trial:

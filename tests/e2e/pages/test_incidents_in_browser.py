@@ -174,6 +174,7 @@ def test_this_warren_with_trigger_times_and_no_secret(visit: Visit) -> None:
     expect(row(page, "production")).to_contain_text("healthy")
     expect(page.get_by_text("nothing is written anywhere")).to_be_visible()
     expect(page.get_by_role("region", name="Configuration")).to_contain_text("[notifier.ops]")
+    assert "S3CR3T" not in page.content()
     row(page, "pager").get_by_role("link").click()
     expect(page).to_have_url(re.compile("/notifiers/pager$"))
 
@@ -198,6 +199,7 @@ def test_a_notifier_says_why_its_last_message_failed_and_is_tried(
     expect(tried).to_contain_text(re.compile("sent after .* HTTP 200"))
     tried.get_by_text("What was sent").click()
     expect(tried).to_contain_text("warren-notify-test")
+    assert "S3CR3T" not in page.content()
     assert len(receiver.received) == before + 1
     assert json.loads(receiver.received[-1].body)["status"] == "ERR"
 

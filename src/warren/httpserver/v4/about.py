@@ -28,7 +28,7 @@ class AboutPages:
         self._now_ms = now_ms
         self._started_ms = now_ms()
         self._source = str(settings.source or "")
-        self._settings = {admin: public_settings(settings, everything=admin) for admin in (False, True)}
+        self._settings = public_settings(settings)
 
     def routes(self) -> Mapping[tuple[str, str], Handler]:
         return {("GET", ABOUT.route): self.about}
@@ -46,7 +46,7 @@ class AboutPages:
                 self._started_ms,
                 max(self._now_ms() - self._started_ms, 0),
                 self._source if request.admin else "",
-                self._settings[request.admin],
+                self._settings,
                 [self._triggers(cluster) for cluster in sorted(self._answers.clusters())],
             )
         )
