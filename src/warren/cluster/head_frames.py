@@ -87,6 +87,6 @@ def _not_seen(survey: Survey) -> str:
     some = ", ".join(survey.hidden[:_NAMED])
     more = f" and {len(survey.hidden) - _NAMED} more" if len(survey.hidden) > _NAMED else ""
     return (
-        f"The brokers do not list topics that groups have committed on: {some}{more}. Their windows are kept. "
+        f"The brokers do not list topics that groups have committed on: {some}{more}. What is known of them is kept. "
         f"If Warren is not allowed to see them, {survey.remedy}"
     )

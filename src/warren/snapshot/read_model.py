@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _ENTRIES: Final = ("offset", "timestamp", "observed_at", "lag", "floor")
 # unused names that are kept before they are dropped
 _SPARE_NAMES: Final = 1_000
+# triggers in which the brokers are asked for a topic whose commits were dropped, and topics at most
+_UNLISTED_TAKES: Final = 60
+_MOST_UNLISTED: Final = 1_000
 
 
 class Counts(msgspec.Struct):
@@ -77,6 +80,9 @@ class ReadModel:
         self._bucket_tps: list[Ints] = [np.empty(0, dtype=np.int64)] * WINDOW_BUCKETS
         # by bucket: topic partitions that lists of topics lack
         self._missing: dict[int, list[tuple[str, int]]] = {}
+        # topic whose commits were dropped because lists of topics lack it: the last report of that
+        self._unlisted: dict[str, int] = {}
+        self._takes = 0
         self._rows = [self._no_rows() for _ in range(WINDOW_BUCKETS)]
         self._owners: dict[str, list[Owner]] = {}
         self._topic_names: dict[str, str] = {}
@@ -95,6 +101,7 @@ class ReadModel:
     def take(self, rows: Iterable[tuple[int, str, bytes]]) -> None:
         """Take in what a trigger reports."""
         self.counts = Counts()
+        self._takes += 1
         # topic partitions first: windows refer to them
         for bucket, kind, payload in sorted(rows, key=lambda row: _RANK[row[1]]):
             match kind:
@@ -112,11 +119,16 @@ class ReadModel:
                 case frames.SKIPPED:
                     self._count(msgspec.json.decode(payload, type=Counts))
         self._polled_heads.see(self.look.polled, self._head, self._lowest)
+        recent = [
+            (topic, take) for topic, take in self._unlisted.items() if self._takes - take < _UNLISTED_TAKES
+        ]
+        self._unlisted = dict(recent[-_MOST_UNLISTED:])
 
     @property
     def missing(self) -> list[tuple[str, int]]:
         """Topic partitions that lists of topics lack: the next poll checks them."""
-        return sorted(tp for tps in self._missing.values() for tp in tps)
+        dropped = ((topic, 0) for topic in self._unlisted)
+        return sorted({*(tp for tps in self._missing.values() for tp in tps), *dropped})
 
     def hide(self, request: Request) -> None:
         """A delete request that the pipeline will apply: hide these windows until it has."""
@@ -183,6 +195,10 @@ class ReadModel:
         self._missing[bucket] = msgspec.json.decode(
             frames.metadata(batch)["missing"], type=list[tuple[str, int]]
         )
+        for topic in msgspec.json.decode(frames.metadata(batch)["unlisted"], type=list[str]):
+            # the newest at the end
+            self._unlisted.pop(topic, None)
+            self._unlisted[topic] = self._takes
         tps = self._tp_index(batch.column("topic").to_pylist(), frames.ints(batch, "partition"))
         self._there[self._bucket_tps[bucket]] = False
         self._there[tps] = batch.column("listed").to_numpy(zero_copy_only=False)

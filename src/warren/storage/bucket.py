@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
@@ -37,6 +37,8 @@ _SKEW_MS: Final = 60_000
 _NEVER_LISTED: Final = -1
 # missing topic partitions that are checked at once
 _MAX_MISSING: Final = 1_000
+# topics with dropped commits that a bucket reports at once
+_MAX_UNLISTED: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +237,8 @@ class Bucket:
     touched: list[Ints] | None
     # windows at the last report
     reported: int
+    # topics whose commits were dropped in this trigger, because the complete list of topics lacks them; not saved
+    unlisted: list[str] = field(default_factory=list)
 
     @classmethod
     def empty(cls, settings: WindowSettings) -> Self:
@@ -368,6 +372,9 @@ class Bucket:
         tp = self._tp_index(seen.topic, seen.partition)
         if (tp == UNKNOWN).any():
             if every_topic_known:
+                # deleted, or hidden from us: the brokers are asked by name
+                dropped = seen.take((tp == UNKNOWN) & ~seen.deleted).topic.unique().to_pylist()
+                self.unlisted = sorted({*self.unlisted, *dropped})[:_MAX_UNLISTED]
                 seen, tp = seen.take(tp != UNKNOWN), tp[tp != UNKNOWN]
             else:
                 # no head yet: the windows wait for it

@@ -67,6 +67,8 @@ class WindowOperator(StatefulProcessor):
         apply_frames(bucket, incoming)
         if was_vacant and bucket.vacant:
             # most buckets of a small cluster are empty
+            if bucket.unlisted:
+                yield frames.SAMPLES, _samples(bucket)
             return
         changes = self._journal.store(number, bucket)
         yield frames.SAMPLES, _samples(bucket)
@@ -151,5 +153,5 @@ def _samples(bucket: Bucket) -> bytes:
             "head": bucket.heads.newest_offset,
             "tail": bucket.tail,
         },
-        {"missing": json.dumps(bucket.missing_from_lists())},
+        {"missing": json.dumps(bucket.missing_from_lists()), "unlisted": json.dumps(bucket.unlisted)},
     )

@@ -1,148 +1,248 @@
-"""Several clusters in one engine: what is wrong with one is said of that one, and changes nothing for the others."""
+"""Many clusters in one Warren: what is wrong with one is said of that one, and changes nothing for the others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import httpx
+import psutil
 import pytest
-from tests.conftest import OFFSETS_PARTITIONS
-from tests.integration.pipeline.hands import (
-    BlackHole,
-    Hands,
-    await_view,
-    commit,
-    offsets,
-    pipeline_settings,
-    running,
-    watched,
-)
+from structlog.testing import capture_logs
+from tests.forwarder import Forwarder
+from tests.guarded import PASSWORD, Access, GuardedBroker, good_logins, guarded_broker
+from tests.integration.pipeline.hands import Hands, await_view, offsets
 from tests.processes import eventually
 
-from warren.cluster.head_frames import SURVEY_TIMEOUT_S
-from warren.config.kinds import Secret
-from warren.config.sections import ClientProfile, KafkaConsumer, Sasl, Tls
-from warren.demo.broker import Broker
-from warren.demo.credentials import Credentials
+from warren.config import load
 from warren.demo.ports import free_port
 from warren.pipeline.engine import Engine
+from warren.service import Service
 from warren.snapshot.view import ClusterView
 
-RAW, DATA = "clusters-offsets", "clusters-data"
+DATA, GROUP = "clusters-data", "clusters-group"
+GOOD = ("certificate", "oauth")
+# cluster: what is said of it
+SAID = {
+    "down": r"does not answer \(.*Connection refused\): is it up, and is the address right",
+    "intruder": r"refuses the login of User:intruder with SCRAM-SHA-256 .*: correct username, password and mechanism",
+    "no-read": r"does not let Warren read topic __consumer_offsets: grant it with (?P<command>kafka-acls\.sh .*)$",
+    "no-topics": r"do not list topics that groups have committed on: clusters-data\..* grant it with "
+    r"(?P<command>kafka-acls\.sh .* --topic '\*')$",
+}
+# what a trigger may take, on any machine, while the others wait for brokers that do not answer
+TRIGGER_S = 5.0
+SETTINGS = """
+[general]
+pidfile = ""
+[httpserver.default]
+address = "127.0.0.1:0"
+[evaluator.default]
+class-name = "caching"
+[spark]
+master = "local[2]"
+trigger-interval = 1
+checkpoint-dir = "{checkpoint}"
+[spark.conf]
+"spark.sql.streaming.numRecentProgressUpdates" = "1000"
+"""
 
 
 class Scene(NamedTuple):
-    engine: Engine
-    # of the cluster that is down: not started yet
-    late: Broker
-    plain: Hands
-    secure: Hands
+    guarded: GuardedBroker
+    service: Service
+    # port of the cluster: what stands before it
+    forwarders: dict[str, Forwarder]
+    # log lines so far
+    lines: Sequence[Any]
+    checkpoint: Path
+    hands: Hands
 
+    @property
+    def engine(self) -> Engine:
+        return self.service.engine
 
-def prepared(broker: Broker) -> Hands:
-    hands = Hands(broker)
-    hands.make(DATA)
-    hands.fill(DATA, 10)
-    hands.make(RAW)
-    return hands
+    def error(self, cluster: str) -> str:
+        return self.engine.progress(cluster).error
+
+    def commit(self, offset: int) -> None:
+        self.guarded.commit(GROUP, DATA, offset)
 
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """Clusters: one plain, one with TLS and SASL, one that is down, one that is silent, one with a wrong password."""
+    directory = tmp_path_factory.mktemp("clusters")
     with ExitStack() as stack:
-        plain = stack.enter_context(Broker(offsets_partitions=OFFSETS_PARTITIONS))
-        user = Credentials("SCRAM-SHA-512", "warren", "s3cret, with a comma")
-        secure = stack.enter_context(Broker(offsets_partitions=OFFSETS_PARTITIONS, sasl=user, tls=True))
-        late = Broker(free_port("127.0.0.1"), offsets_partitions=OFFSETS_PARTITIONS)
-        stack.callback(late.close)
-        hole = BlackHole()
-        stack.callback(hole.close)
-        assert secure.certificates is not None
-        sasl = Sasl(username="warren", password=Secret("s3cret, with a comma"), mechanism="SCRAM-SHA-512")
-        servers = {
-            "plain": (plain.bootstrap_servers, ""),
-            "secure": (secure.bootstrap_servers, "secure"),
-            "down": (late.bootstrap_servers, ""),
-            "silent": (hole.address, ""),
-            "intruder": (secure.bootstrap_servers, "intruder"),
+        guarded = stack.enter_context(guarded_broker(directory))
+        hands = Hands(guarded.broker)
+        hands.make(DATA)
+        hands.fill(DATA, 10)
+        guarded.scram_user("SCRAM-SHA-256", "another", "intruder")
+        good = {name: access for name, access in good_logins(guarded).items() if name in GOOD}
+        forwarders = {
+            name: stack.enter_context(Forwarder(guarded.advertised[name], guarded.ports[name]))
+            for name in ("SLOW", "FRAIL")
+        } | {"DOWN": stack.enter_context(Forwarder(free_port("127.0.0.1"), guarded.ports["CLIENT"]))}
+        forwarders["SLOW"].delay_s = 0.3
+        for name in ("SLOW", "FRAIL"):
+            forwarders[name].open()
+        user = {"password": PASSWORD, "mechanism": "PLAIN"}
+        clusters = {
+            **good,
+            "slow": Access(forwarders["SLOW"].address),
+            "frail": Access(forwarders["FRAIL"].address),
+            "down": Access(forwarders["DOWN"].address),
+            "intruder": Access(
+                guarded.address("SASL"),
+                sasl={"username": "intruder", "password": PASSWORD, "mechanism": "SCRAM-SHA-256"},
+            ),
+            "no-read": Access(guarded.address("SASL"), sasl=user | {"username": "no-read"}),
+            "no-topics": Access(guarded.address("SASL"), sasl=user | {"username": "no-topics"}),
         }
-        settings = pipeline_settings(
-            tmp_path_factory.mktemp("clusters"),
-            {name: watched(address, client_profile=profile) for name, (address, profile) in servers.items()},
-            {
-                name: KafkaConsumer(
-                    cluster=name, servers=(address,), client_profile=profile, offsets_topic=RAW
-                )
-                for name, (address, profile) in servers.items()
-            },
-            client_profile={
-                "secure": ClientProfile(tls="secure", sasl="secure"),
-                "intruder": ClientProfile(tls="secure", sasl="intruder"),
-            },
-            tls={"secure": Tls(cafile=str(secure.certificates.ca))},
-            sasl={"secure": sasl, "intruder": sasl.model_copy(update={"password": Secret("wrong")})},
+        for principal in ("warren", "intruder", "no-topics", certificate_name(guarded)):
+            grant(guarded, principal, "--operation Read --topic __consumer_offsets")
+        for principal in ("warren", "intruder", "no-read", certificate_name(guarded)):
+            grant(guarded, principal, "--operation Describe --topic '*'")
+        (directory / "burrow.toml").write_text(
+            SETTINGS.format(checkpoint=directory / "checkpoint")
+            + "".join(access.sections(name) for name, access in clusters.items())
         )
-        hands = prepared(plain), prepared(secure)
-        yield Scene(stack.enter_context(running(settings, ("plain", "secure"))), late, *hands)
+        lines = stack.enter_context(capture_logs())
+        service = stack.enter_context(Service(load(directory, {})))
+        scene = Scene(guarded, service, forwarders, lines, directory / "checkpoint", hands)
+        scene.commit(1)
+        yield scene
 
 
-def has(wanted: list[int], view: ClusterView) -> bool:
-    return offsets(view, "clusters-group", DATA) == wanted
+def certificate_name(guarded: GuardedBroker) -> str:
+    from warren.kafka.failures import Failures  # noqa: PLC0415
+
+    given = {"bootstrap.servers": "", "ssl.certificate.location": str(guarded.certificates.client)}
+    return Failures(given).principal.removeprefix("User:")
 
 
-def test_each_of_the_good_ones_is_followed(scene: Scene) -> None:
-    for number in (1, 2):
-        scene.plain.write(RAW, [commit("clusters-group", DATA, number)])
-        scene.secure.write(RAW, [commit("clusters-group", DATA, number + 3)])
-        await_view(scene.engine, "plain", partial(has, list(range(1, number + 1))))
-        await_view(scene.engine, "secure", partial(has, list(range(4, number + 4))))
-    for cluster in ("plain", "secure"):
+def grant(guarded: GuardedBroker, user: str, right: str) -> None:
+    guarded.grant(f"kafka-acls.sh --add --allow-principal 'User:{user}' {right}")
+
+
+def has(last: int, view: ClusterView) -> bool:
+    return offsets(view, GROUP, DATA)[-1:] == [last]
+
+
+def await_all(scene: Scene, clusters: Sequence[str], offset: int, within_s: float = 150) -> None:
+    for cluster in clusters:
+        await_view(scene.engine, cluster, partial(has, offset), within_s)
+
+
+def await_error(scene: Scene, cluster: str) -> re.Match[str]:
+    """What is said of the cluster, once it is."""
+    found: list[re.Match[str]] = []
+
+    def said() -> bool:
+        found.extend(filter(None, [re.search(SAID[cluster], scene.error(cluster))]))
+        return bool(found)
+
+    assert eventually(said, 60), scene.error(cluster)
+    return found[0]
+
+
+def triggers_s(scene: Scene, clusters: Sequence[str], since: float) -> list[float]:
+    """How long the triggers took that began since then."""
+    found = []
+    for cluster in clusters:
+        query = scene.engine._queries[cluster]._query
+        assert query is not None
+        for each in query.recentProgress:
+            began = time.mktime(time.strptime(each.timestamp[:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone
+            if began >= since:
+                found.append(each.durationMs["triggerExecution"] / 1000)
+    return found
+
+
+def test_every_login_is_followed_and_a_slow_cluster_too(scene: Scene) -> None:
+    await_all(scene, [*GOOD, "slow", "frail"], 1)
+    scene.commit(2)
+    await_all(scene, [*GOOD, "slow", "frail"], 2)
+    for cluster in GOOD:
         progress = scene.engine.progress(cluster)
         assert (progress.error, progress.restarts, progress.running) == ("", 0, True)
 
 
-def test_what_is_wrong_is_said_of_the_one_that_it_is_wrong_with(scene: Scene) -> None:
-    engine = scene.engine
-
-    def says(cluster: str, metadata: str) -> bool:
-        return metadata in engine.progress(cluster).error
-
-    for cluster, metadata in (
-        ("down", "does not answer"),
-        ("silent", "does not answer"),
-        ("intruder", "refuses the login of User:warren with SCRAM-SHA-512"),
-    ):
-        assert eventually(partial(says, cluster, metadata), 90), (cluster, engine.progress(cluster))
-        assert "s3cret" not in engine.progress(cluster).error
-        assert engine.snapshot(cluster) is None
-        assert not engine.progress(cluster).caught_up
-    assert not engine.ready()
-    assert scene.late.bootstrap_servers in engine.progress("down").error
+@pytest.mark.parametrize("cluster", SAID)
+def test_what_is_wrong_is_said_of_the_one_that_it_is_wrong_with(scene: Scene, cluster: str) -> None:
+    said = await_error(scene, cluster).re
+    (url,) = scene.service.urls.values()
+    health = {each["cluster"]: each for each in httpx.get(f"{url}/v4/health", timeout=30).json()["clusters"]}
+    assert said.search(health[cluster]["error"])
+    told = [each for each in scene.lines if each.get("cluster") == cluster and "error" in each]
+    assert any(said.search(each["error"]) for each in told), told
+    assert PASSWORD not in str(told)
+    if cluster != "no-topics":
+        # nothing is known of it yet
+        assert scene.engine.snapshot(cluster) is None
+        assert not scene.engine.progress(cluster).caught_up
 
 
-def test_one_that_comes_up_is_followed_from_then_on(scene: Scene) -> None:
-    scene.late.start()
-    hands = prepared(scene.late)
-    hands.write(RAW, [commit("clusters-group", DATA, 7)])
-    await_view(scene.engine, "down", partial(has, [7]), 150)
-    assert eventually(lambda: scene.engine.progress("down").error == "", 30)
+def test_those_that_do_not_answer_take_no_time_from_the_others(scene: Scene) -> None:
+    since, threads = time.time(), thread_count()
+    before = {cluster: scene.engine.progress(cluster).triggers for cluster in GOOD}
+    time.sleep(8)
+    for cluster in GOOD:
+        assert scene.engine.progress(cluster).triggers >= before[cluster] + 2
+    taken = sorted(triggers_s(scene, GOOD, since))
+    assert taken[int(len(taken) * 0.95)] < TRIGGER_S, taken
+    # a client that was made anew in every trigger would have three threads each time
+    assert thread_count() <= threads + 12
 
 
-def test_a_silent_cluster_does_not_slow_the_others_down(scene: Scene) -> None:
-    engine = scene.engine
-    view = engine.snapshot("plain")
+def test_one_that_dies_is_named_and_comes_back(scene: Scene) -> None:
+    scene.forwarders["FRAIL"].close()
+    assert eventually(lambda: "does not answer" in scene.error("frail"), 60), scene.error("frail")
+    scene.commit(3)
+    await_all(scene, GOOD, 3)
+    view = scene.engine.snapshot("frail")
     assert view is not None
-    # five triggers while the silent one waits in vain once or twice
-    following = await_view(engine, "plain", lambda each: each.number >= view.number + 5, SURVEY_TIMEOUT_S * 6)
-    assert offsets(following, "clusters-group", DATA) == [1, 2]
+    assert has(2, view)
+    scene.forwarders["FRAIL"].open()
+    await_all(scene, ["frail"], 3)
+    assert eventually(lambda: scene.error("frail") == "", 30)
+    (end,) = [each for each in scene.lines if each.get("cluster") == "frail" and "again" in each["event"]]
+    assert end["event"] == "cluster is fine again"
 
 
-def test_secrets_are_not_written_down(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> None:
-    directories = list(tmp_path_factory.getbasetemp().glob("clusters*"))
-    assert directories
-    for path in (path for directory in directories for path in directory.rglob("*") if path.is_file()):
-        assert b"s3cret" not in Path(path).read_bytes(), path
+def test_every_cause_that_goes_away_is_noticed_without_a_restart(scene: Scene) -> None:
+    for cluster in ("no-read", "no-topics"):
+        said = await_error(scene, cluster)
+        # the command that the line itself recommends
+        scene.guarded.grant(said["command"])
+    scene.guarded.scram_user("SCRAM-SHA-256", PASSWORD, "intruder")
+    scene.forwarders["DOWN"].open()
+    scene.commit(4)
+    await_all(scene, list(SAID), 4)
+    for cluster in SAID:
+        assert eventually(lambda name=cluster: scene.error(name) == "", 30), scene.error(cluster)  # type: ignore[misc]
+        assert scene.engine.progress(cluster).restarts == 0
+
+
+def test_secrets_are_not_written_down(scene: Scene) -> None:
+    files = [path for path in scene.checkpoint.rglob("*") if path.is_file()]
+    assert files
+    for path in files:
+        assert PASSWORD.encode() not in path.read_bytes(), path
+
+
+def thread_count() -> int:
+    """Of this process and of all that it has started."""
+    me = psutil.Process()
+    count = 0
+    for each in (me, *me.children(recursive=True)):
+        try:
+            count += each.num_threads()
+        except psutil.NoSuchProcess:
+            continue
+    return count

@@ -210,6 +210,21 @@ def test_topics_that_were_deleted_while_everything_was_down_stayed_listed() -> N
     assert [each.head for each in found] == [1]
 
 
+def test_commits_on_topics_that_we_may_not_see_were_dropped_without_a_word() -> None:
+    pipeline = Pipeline(WINDOW)
+    pipeline.trigger(look({("offsets", 0): 10}, full=True))
+    news = [commit("g", "hidden", 0, 5), commit("g", "deleted", 3, 5)]
+    view = pipeline.trigger(look({("offsets", 0): 11}, NOW + SECOND), records(news, 5))
+    assert view.groups() == []
+    # the next polls ask the brokers for them by name: only they know whether a topic is deleted or hidden
+    for step in range(2, 61):
+        assert pipeline.model.missing == [("deleted", 0), ("hidden", 0)]
+        pipeline.trigger(look({("offsets", 0): 11}, NOW + step * SECOND))
+    # and not for ever
+    pipeline.trigger(look({("offsets", 0): 11}, NOW + 62 * SECOND))
+    assert pipeline.model.missing == []
+
+
 @pytest.mark.parametrize("number", [1_000, 2**31 - 1])
 def test_a_forged_partition_number_was_counted_through(number: int) -> None:
     pipeline = Pipeline(WINDOW)
