@@ -53,7 +53,7 @@ dashboards: ## write Grafana's dashboards and the alert rules anew from tools/da
 	@tools/setup lint
 	@$(BIN)/python -m tools.dashboards
 
-screenshots: ## the pictures of the web pages, from the demo in Chromium, in docs/images; ARGS="overview" for one page
+screenshots: ## the pictures of the web pages, from the demo in Chromium, in screenshots/ and docs/images; ARGS="overview" for one page
 	@tools/setup test
 	@$(BIN)/python -m tools.screenshots $(ARGS)
 

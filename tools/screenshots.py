@@ -15,7 +15,11 @@ from warren.demo.stage import CLUSTER, NOTIFIER, Stage
 from warren.demo.traffic import DEFAULT_SEED
 from warren.logs import configure
 
-IMAGES: Final = Path(__file__).parents[1] / "docs/images"
+ROOT: Final = Path(__file__).parents[1]
+# those that the docs show; the others are to be looked at, and are not kept
+IN_DOCS: Final = frozenset(
+    {"overview-light-laptop", "group-light-laptop", "group-dark-laptop", "incident-light-laptop"}
+)
 CHROMIUM: Final = "/usr/bin/chromium"
 PATIENCE_S: Final = 240.0
 # so long does the demo run, so that lines over time have something to show
@@ -53,9 +57,12 @@ def main() -> None:
                 address = pattern.format(incident=known[0]["id"])
                 for screen in SCREENS:
                     for scheme in ("light", "dark"):
-                        path = IMAGES / f"{name}-{scheme}-{screen}.png"
+                        picture = f"{name}-{scheme}-{screen}"
+                        directory = ROOT / ("docs/images" if picture in IN_DOCS else "screenshots")
+                        directory.mkdir(exist_ok=True)
+                        path = directory / f"{picture}.png"
                         _take(browser, stage.url + address, screen, scheme, path)
-                        sys.stderr.write(f"{path.name}\n")
+                        sys.stderr.write(f"{path.relative_to(ROOT)}\n")
             browser.close()
 
 
