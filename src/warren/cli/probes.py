@@ -17,14 +17,16 @@ from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
 from warren.cli.attempts import Probe, UnreachableError
+from warren.cli.kafka_admin_probe import kafka_admin
 from warren.cli.kafka_sink_probe import kafka_sink
 from warren.cli.notifier_probes import notifier_probes
 from warren.config import Settings
 from warren.config.modules import ElasticsearchSink, InfluxdbSink, KafkaSink, ParquetSink, PrometheusSink
-from warren.config.sections import KafkaConsumer
+from warren.config.sections import KafkaAdminConsumer, KafkaConsumer
 from warren.errors import WarrenError
 from warren.kafka.brokers import Brokers, Limit
 from warren.kafka.client import client_properties
+from warren.pipeline.lists import group_filter
 from warren.sinks.elasticsearch import ElasticsearchKind
 from warren.sinks.influxdb import InfluxdbKind
 from warren.sinks.prometheus import PrometheusKind
@@ -55,6 +57,10 @@ def probes(settings: Settings) -> Iterator[Probe]:
             properties = client_properties(settings, consumer.client_profile, consumer.servers)
             attempt = partial(_kafka, properties, consumer.offsets_topic)
             yield Probe(f"consumer.{name}", "Kafka", where, attempt)
+        elif isinstance(consumer, KafkaAdminConsumer):
+            properties = client_properties(settings, consumer.client_profile, consumer.servers)
+            accepts = group_filter(consumer, settings.window).accepts
+            yield Probe(f"consumer.{name}", "Kafka", where, partial(kafka_admin, properties, accepts))
         else:
             path = consumer.zookeeper_path + ("/consumers" if consumer.class_name == "kafka_zk" else "")
             attempt = partial(_zookeeper, where, path, **login_options(consumer))

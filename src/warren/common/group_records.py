@@ -70,14 +70,22 @@ class MemberDeleted(msgspec.Struct, frozen=True, tag=True):
     member_id: str
 
 
+class PolledMember(msgspec.Struct, frozen=True):
+    """An owner that a polled consumer has found."""
+
+    owner: str
+    client_id: str
+    # topic: partitions
+    partitions: dict[str, tuple[int, ...]]
+
+
 class PolledOwners(msgspec.Struct, frozen=True, tag=True):
     """All owners of a group's partitions that a polled consumer has found; Kafka's own members stay."""
 
     group: str
     order: int
     consumer: str
-    # owner: topic: partitions
-    owners: dict[str, dict[str, tuple[int, ...]]]
+    members: tuple[PolledMember, ...]
 
 
 GroupRecord = (

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
+
+# classes of polled consumers whose commits have no time of their own
+UNTIMED: Final = frozenset({"kafka_admin"})
 
 
 class PolledMoment(msgspec.Struct, frozen=True):
@@ -11,6 +16,8 @@ class PolledMoment(msgspec.Struct, frozen=True):
     as_of_ms: int
     # nothing can be found now, or nothing has been since the start: its groups stay as they were
     blind: bool
+    # groups of it that have no answer, though others have: the moment of their last one
+    unanswered: dict[str, int] = {}
 
 
 class LookTaken(msgspec.Struct, frozen=True):

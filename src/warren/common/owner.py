@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
+
+
+class Holder(NamedTuple):
+    """Who holds a partition, as a poll has found it."""
+
+    # a host, or another name
+    owner: str
+    client_id: str = ""
 
 
 class Owner(msgspec.Struct, frozen=True, array_like=True):

@@ -364,6 +364,31 @@ class KafkaConsumer(Consumer):
     )
 
 
+class KafkaAdminConsumer(Consumer):
+    """[consumer.N] with class-name "kafka_admin": committed offsets, polled where the offsets topic may not be read."""
+
+    class_name: Literal["kafka_admin"] = Field(
+        default="kafka_admin",
+        description="Warren only: committed offsets, polled through the admin API",
+    )
+    servers: KafkaServers = Field(
+        description="brokers to start from, host:port", examples=[["kafka01.example.com:9092"]]
+    )
+    client_profile: ClientProfileName = Field(
+        default="", description="name of a [client-profile.N] section; empty: defaults"
+    )
+    poll_interval: Positive = Field(
+        default=10,
+        description="seconds from one poll of all groups to the next; a longer poll delays the next",
+    )
+    members_refresh: Positive = Field(
+        default=60, description="seconds between two polls of the members of a group, who own its partitions"
+    )
+    max_requests: Positive = Field(
+        default=50, description="requests that are under way at the same time at most; each group needs one"
+    )
+
+
 class ZooKeeperConsumer(Consumer, ZooKeeperLogin):
     """Common to both classes that read commits from ZooKeeper."""
 

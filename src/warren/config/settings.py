@@ -26,6 +26,7 @@ from warren.config.sections import (
     General,
     HttpServer,
     Iam,
+    KafkaAdminConsumer,
     KafkaConsumer,
     KafkaZkConsumer,
     Logging,
@@ -39,7 +40,7 @@ from warren.config.sections import (
     ZooKeeper,
 )
 
-AnyConsumer = KafkaConsumer | KafkaZkConsumer | StormConsumer
+AnyConsumer = KafkaConsumer | KafkaAdminConsumer | KafkaZkConsumer | StormConsumer
 AnyNotifier = HttpNotifier | EmailNotifier | SlackNotifier | NullNotifier
 AnySink = ParquetSink | ElasticsearchSink | InfluxdbSink | KafkaSink | PrometheusSink
 
@@ -65,7 +66,12 @@ NAMED: Final[Mapping[str, Mapping[str, type[Section]]]] = MappingProxyType(
         "storage": {"inmemory": Storage},
         "evaluator": {"trend": Evaluator},
         "cluster": {"kafka": Cluster},
-        "consumer": {"kafka": KafkaConsumer, "kafka_zk": KafkaZkConsumer, "storm": StormConsumer},
+        "consumer": {
+            "kafka": KafkaConsumer,
+            "kafka_admin": KafkaAdminConsumer,
+            "kafka_zk": KafkaZkConsumer,
+            "storm": StormConsumer,
+        },
         "notifier": {
             "http": HttpNotifier,
             "email": EmailNotifier,

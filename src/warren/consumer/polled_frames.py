@@ -11,12 +11,13 @@ import pyarrow as pa
 
 from warren.common import frames
 from warren.common.checkpoint import WINDOW_BUCKETS
-from warren.common.group_records import GroupRecord, PolledOwners
+from warren.common.group_records import GroupRecord, PolledMember, PolledOwners
 from warren.consumer.commit_frames import framed
 from warren.consumer.polling import label
 from warren.kafka.batch import CommitKeys, Commits, Decoded
 
 if TYPE_CHECKING:
+    from warren.common.owner import Holder
     from warren.consumer.polling import Owners, PolledSettings, PollTask
 
 
@@ -73,19 +74,15 @@ def _listed(keys: CommitKeys, consumer: str) -> Iterator[frames.Frame]:
 
 def _owner_records(owners: Mapping[str, Owners], consumer: str, order: int) -> Iterator[GroupRecord]:
     for group, held in owners.items():
-        # owner: topic: partitions
-        shares: defaultdict[str, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for (topic, partition), owner in held.items():
-            shares[owner][topic].append(partition)
-        yield PolledOwners(
-            group,
-            order,
-            consumer,
-            {
-                owner: {topic: tuple(sorted(partitions)) for topic, partitions in topics.items()}
-                for owner, topics in shares.items()
-            },
+        # holder: topic: partitions
+        shares: defaultdict[Holder, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for (topic, partition), holder in held.items():
+            shares[holder][topic].append(partition)
+        members = (
+            PolledMember(*holder, {topic: tuple(sorted(partitions)) for topic, partitions in topics.items()})
+            for holder, topics in shares.items()
         )
+        yield PolledOwners(group, order, consumer, tuple(members))
 
 
 def _ints(values: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

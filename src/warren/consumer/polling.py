@@ -19,11 +19,12 @@ from typing import Any, Final, NamedTuple, Protocol, Self
 
 from warren.clock import now_ms
 from warren.common.group_filter import GroupFilter
+from warren.common.owner import Holder
 
 # group, topic, partition
 Key = tuple[str, str, int]
-# topic, partition: the owner's name
-Owners = Mapping[tuple[str, int], str]
+# topic, partition: who holds it
+Owners = Mapping[tuple[str, int], Holder]
 
 # Commits that wait for a trigger. When there are more, of each key only the last is kept
 MAX_WAITING: Final = 200_000
@@ -62,6 +63,8 @@ class Poll:
     # what is wrong; empty: nothing. `silent`: nothing can be found until that ends
     error: str = ""
     silent: bool = False
+    # groups that have no answer, though others have: the moment of their last one, 0 if that was before the start
+    unanswered: Mapping[str, int] = field(default_factory=dict)
 
 
 class Poller(Protocol):
@@ -153,6 +156,8 @@ class PollPlanner:
         self._settings = settings
         self._clock = clock
         self._poller = settings.poller()
+        # the moment from before the start
+        self._resumed_ms: int | None = None
         # order at the end of a trigger: what it brings; only of triggers that are not over
         self._planned: dict[int, PollTask] = {}
 
@@ -163,6 +168,8 @@ class PollPlanner:
     def advanced(self, start: PolledPosition | None) -> PolledPosition:
         """The position after the next trigger; `start` is None for a new consumer."""
         start = start or PolledPosition()
+        if self._resumed_ms is None:
+            self._resumed_ms = start.as_of_ms
         poll, now = self._poller.poll(), self._clock()
         # a clock, so that a consumer that is removed and configured again continues above its old windows
         order = max(start.order + 1, now, *(each + 1 for each in self._planned))
@@ -192,6 +199,12 @@ class PollPlanner:
         task = self._planned.get(end.order)
         return task is None or task.poll.silent or not task.poll.as_of_ms
 
+    def unanswered(self, end: PolledPosition) -> dict[str, int]:
+        """Groups without an answer: the moment of their last one."""
+        task = self._planned.get(end.order)
+        found = task.poll.unanswered if task else {}
+        return {group: at_ms or self._resumed_ms or 0 for group, at_ms in found.items()}
+
     def caught_up(self, end: PolledPosition) -> bool:
         """Whether all that was there has been found once. A server that does not respond holds nobody up."""
         return not self.blind(end) or (end.order in self._planned and end.silent)
@@ -216,6 +229,7 @@ class Findings:
         self._whole = True
         self._given = False
         self._error, self._silent = "", False
+        self._unanswered: Mapping[str, int] = {}
 
     def keys(self) -> list[Key]:
         """All keys that have a commit."""
@@ -237,6 +251,11 @@ class Findings:
             if self._known.pop(key, None) is not None:
                 self._add(PolledCommit(*key, None, 0, self._clock()))
 
+    def forget(self, key: Key) -> None:
+        """There may be an offset or not, we cannot see it: the window stays, and what is found next is news."""
+        with self._lock:
+            self._known.pop(key, None)
+
     def own(self, group: str, owners: Owners) -> None:
         """All owners of a group's partitions, after a change."""
         with self._lock:
@@ -251,13 +270,22 @@ class Findings:
         with self._lock:
             self._denied += 1
 
-    def done(self, as_of_ms: int, error: str = "", *, whole: bool = True) -> None:
+    def done(
+        self,
+        as_of_ms: int,
+        error: str = "",
+        *,
+        whole: bool = True,
+        unanswered: Mapping[str, int] | None = None,
+    ) -> None:
         """A round is over: everything that was committed before this moment has been found.
 
         `whole`: nothing was hidden from us. Else windows from before a restart are kept, found or not.
+        `unanswered`: see `Poll`.
         """
         with self._lock:
             self._as_of_ms, self._error, self._silent, self._whole = as_of_ms, error, False, whole
+            self._unanswered = unanswered or {}
 
     def fail(self, error: str) -> None:
         """Nothing can be found at the moment."""
@@ -285,6 +313,7 @@ class Findings:
                 self._denied,
                 self._error,
                 self._silent,
+                self._unanswered,
             )
             self._waiting, self._owners, self._skipped, self._denied = [], {}, Counter(), 0
             return poll

@@ -30,6 +30,7 @@ from kazoo.retry import KazooRetry
 
 from warren.clock import now_ms
 from warren.common.group_filter import GroupFilter
+from warren.common.owner import Holder
 from warren.consumer.polling import Findings, Key, Poll
 from warren.consumer.znodes import (
     Commit,
@@ -156,7 +157,8 @@ class ZooKeeperPoller:
                 self._refused.clear()
             self._read(session, deque(due))
             for group in self._changed:
-                self._findings.own(group, self._owners.get(group, {}))
+                owners = self._owners.get(group, {})
+                self._findings.own(group, {place: Holder(owner) for place, owner in owners.items()})
             self._changed.clear()
             self._findings.done(begun_ms, self._refusal(), whole=not self._refused)
             yield

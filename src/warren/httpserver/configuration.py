@@ -9,7 +9,15 @@ from warren import secrecy
 from warren.config import AnyConsumer, AnyNotifier, Settings
 from warren.config.modules import EmailNotifier, HttpNotifier, SlackNotifier
 from warren.config.patterns import Pattern
-from warren.config.sections import ClientProfile, Cluster, Evaluator, KafkaConsumer, Storage
+from warren.config.sections import (
+    ClientProfile,
+    Cluster,
+    Evaluator,
+    KafkaConsumer,
+    KafkaZkConsumer,
+    Storage,
+    StormConsumer,
+)
 from warren.httpserver.envelope import Envelope
 from warren.httpserver.names import module_named
 from warren.httpserver.reply import Reply
@@ -122,7 +130,8 @@ class ConfigPages:
     def _consumer(self, consumer: AnyConsumer) -> Page:
         """Of both kinds, the keys of the other one empty, as Burrow has it."""
         kafka = consumer if isinstance(consumer, KafkaConsumer) else None
-        zookeeper = None if isinstance(consumer, KafkaConsumer) else consumer
+        zookeeper = consumer if isinstance(consumer, KafkaZkConsumer | StormConsumer) else None
+        profile = "" if isinstance(consumer, KafkaZkConsumer | StormConsumer) else consumer.client_profile
         return {
             "class-name": consumer.class_name,
             "cluster": consumer.cluster,
@@ -130,7 +139,7 @@ class ConfigPages:
             "group-allowlist": _pattern(consumer.group_allowlist),
             "zookeeper-path": zookeeper.zookeeper_path if zookeeper else "",
             "zookeeper-timeout": zookeeper.zookeeper_timeout if zookeeper else 0,
-            "client-profile": self._client_profile(kafka.client_profile if kafka else ""),
+            "client-profile": self._client_profile(profile),
             "offsets-topic": kafka.offsets_topic if kafka else "",
             "start-latest": kafka.start_latest if kafka else False,
         }

@@ -12,10 +12,10 @@ from warren.cluster.missing_partitions import MissingPartitions
 from warren.cluster.reaper import Reaper
 from warren.cluster.requests import Requests
 from warren.cluster.source import HeadsSettings
-from warren.common.group_filter import GroupFilter
 from warren.common.look import LookTaken
 from warren.common.request import Request
-from warren.config.sections import GroupLists, KafkaConsumer
+from warren.config.sections import KafkaAdminConsumer, KafkaConsumer
+from warren.consumer.admin import AdminSettings
 from warren.consumer.polling import PolledSettings
 from warren.consumer.source import OffsetsSettings
 from warren.consumer.zookeeper import ZooKeeperSettings
@@ -23,6 +23,7 @@ from warren.evaluator.verdict import RULES, RuleSettings
 from warren.kafka.brokers import Brokers
 from warren.kafka.client import client_properties
 from warren.memory import release_large_arrays
+from warren.pipeline.lists import group_filter
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
 from warren.pipeline.session import cores, log_path, spark_session, start_worker, stop
 from warren.pipeline.source import SourceSettings
@@ -208,7 +209,7 @@ class Engine:
                 cores(session),
                 window.intervals,
                 settings.min_distance_s * _MS,
-                _filter(consumer, window),
+                group_filter(consumer, window),
             )
             for module, consumer in settings.consumers_of(name).items()
             if isinstance(consumer, KafkaConsumer)
@@ -236,6 +237,18 @@ class Engine:
         for name, consumer in self._settings.consumers_of(cluster).items():
             if isinstance(consumer, KafkaConsumer):
                 continue
+            if isinstance(consumer, KafkaAdminConsumer):
+                yield AdminSettings(
+                    name,
+                    client_properties(self._settings, consumer.client_profile, consumer.servers),
+                    consumer.poll_interval,
+                    consumer.members_refresh,
+                    consumer.max_requests,
+                    group_filter(consumer, window),
+                    window.intervals,
+                    self._settings.min_distance_s * _MS,
+                )
+                continue
             yield ZooKeeperSettings(
                 name,
                 consumer.class_name,
@@ -244,15 +257,7 @@ class Engine:
                 consumer.zookeeper_timeout,
                 consumer.max_requests_per_second,
                 login_options(consumer),
-                _filter(consumer, window),
+                group_filter(consumer, window),
                 window.intervals,
                 self._settings.min_distance_s * _MS,
             )
-
-
-def _filter(*lists: GroupLists) -> GroupFilter:
-    """The lists of all modules together; regular expressions alone, so that workers need no settings."""
-    return GroupFilter(
-        tuple(each.group_allowlist.regex for each in lists if each.group_allowlist is not None),
-        tuple(each.group_denylist.regex for each in lists if each.group_denylist is not None),
-    )

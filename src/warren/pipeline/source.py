@@ -173,7 +173,9 @@ class _Planner:
         )
         moments = {
             self._polled[name].label: PolledMoment(
-                self._polled[name].as_of(poll_before.get(name), position), self._polled[name].blind(position)
+                self._polled[name].as_of(poll_before.get(name), position),
+                self._polled[name].blind(position),
+                self._polled[name].unanswered(position),
             )
             for name, position in polled.items()
         }

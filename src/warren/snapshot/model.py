@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Generic, Protocol, TypeVar
+from typing import Annotated, Generic, Literal, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -115,7 +115,16 @@ class GroupConsumer(msgspec.Struct, frozen=True):
     """A [consumer.N] that reads commits of a group."""
 
     name: str
-    class_name: Annotated[str, Meta(description="`kafka`, or how it is polled: `kafka_zk`, `storm`, ...")]
+    class_name: Annotated[
+        str, Meta(description="`kafka`, or how it is polled: `kafka_zk`, `storm`, `kafka_admin`")
+    ]
+    commit_time: Annotated[
+        Literal["commit", "poll"],
+        Meta(
+            description="What the time of a commit is. `poll`: committed offsets are polled and have no time; a commit "
+            "is an offset that has changed, its time that of the poll, and one that repeats the last offset is not seen"
+        ),
+    ]
     seen_at: Annotated[
         int,
         Meta(

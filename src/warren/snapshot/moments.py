@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warren.common.look import LookTaken, PolledMoment
+    from warren.snapshot.structure import Structure
 
     Ints = NDArray[np.int64]
     Indices = NDArray[np.int32]
@@ -32,6 +33,24 @@ class Moments:
     lowest: Ints
     # its consumer cannot be polled now
     blind: Mask
+
+
+def hold_unanswered(
+    moments: Moments,
+    polled: Mapping[str, PolledMoment],
+    consumer: NDArray[np.int16],
+    names: Sequence[str],
+    structure: Structure,
+) -> None:
+    """Groups of a consumer that have no answer, though others have, are judged as of their last one."""
+    for number, name in enumerate(names):
+        for group, at_ms in polled[name].unanswered.items() if name in polled else ():
+            if group not in structure.index:
+                continue
+            rows = np.arange(len(consumer))[structure.rows(structure.index[group])]
+            own = rows[consumer[rows] == number]
+            moments.now_ms[own] = at_ms
+            moments.blind[own] = True
 
 
 class PolledHeads:

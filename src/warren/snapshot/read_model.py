@@ -17,7 +17,7 @@ from warren.common.sentinels import EMPTY, UNKNOWN
 from warren.evaluator.facts import Digest
 from warren.evaluator.groups import roll_up
 from warren.evaluator.verdict import RuleSettings, digest, judge
-from warren.snapshot.moments import PolledHeads
+from warren.snapshot.moments import PolledHeads, hold_unanswered
 from warren.snapshot.structure import Structure, TopicPartitions, arranged
 from warren.snapshot.view import ClusterView, WindowArrays
 from warren.storage.windows import Windows
@@ -149,6 +149,8 @@ class ReadModel:
         moments = self._polled_heads.moments(
             look, self._consumer, consumers, tp, head=self._head, lowest=self._lowest
         )
+        if moments is not None:
+            hold_unanswered(moments, look.polled, self._consumer, consumers, structure)
         verdict = (
             judge(facts, self._head[tp], self._lowest[tp], look.as_of_ms, self._rules)
             if moments is None

@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 import numpy as np
 
+from warren.common.look import UNTIMED
 from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
 from warren.evaluator.facts import Numbers
@@ -195,14 +196,18 @@ class ClusterView:
         if number is None:
             return ()
         labels = [self.consumers[at] for at in np.unique(self.consumer[self.structure.rows(number)]).tolist()]
-        return tuple(sorted(map(self._consumer_of, labels), key=lambda each: each.name))
+        found = (self._consumer_of(label, group) for label in labels)
+        return tuple(sorted(found, key=lambda each: each.name))
 
-    def _consumer_of(self, label: str) -> GroupConsumer:
+    def _consumer_of(self, label: str, group: str) -> GroupConsumer:
         moment = self.polled.get(label)
         if moment is None:
-            return GroupConsumer(label, "kafka", self.as_of_ms, blind=False)
+            return GroupConsumer(label, "kafka", "commit", self.as_of_ms, blind=False)
         class_name, _, name = label.partition(" ")
-        return GroupConsumer(name, class_name, moment.as_of_ms, moment.blind)
+        time_of: Literal["commit", "poll"] = "poll" if class_name in UNTIMED else "commit"
+        if group in moment.unanswered:
+            return GroupConsumer(name, class_name, time_of, moment.unanswered[group], blind=True)
+        return GroupConsumer(name, class_name, time_of, moment.as_of_ms, moment.blind)
 
     def group_table(self) -> GroupTable:
         begin = self.structure.begin[:-1]

@@ -438,7 +438,13 @@ class Bucket:
         # a span that ends before it begins: our clock was set back
         set_back = seen.after_ms > seen.before_ms
         span = 0 if set_back else seen.after_ms, seen.before_ms
-        before = heads.head_before(self.heads, tp, heads.certain(seen.committed_at, *span))
+        # a polled offset without a time may have been committed at any moment since the poll before
+        certain = (
+            np.full(len(seen), span[0])
+            if seen.polled == "untimed"
+            else heads.certain(seen.committed_at, *span)
+        )
+        before = heads.head_before(self.heads, tp, certain)
         moment = heads.bracket(seen.committed_at, *span)
         lag = heads.lag_at(heads.head_at(self.heads, tp, moment), seen.offset)
         # the arrival of commits that were read late is not known, so their own time is used

@@ -175,7 +175,10 @@ def _take(group: GroupOwners, record: GroupRecord) -> None:
             own = f"{record.consumer}{_NUL}"
             others = {key: each for key, each in group.members.items() if not key.startswith(own)}
             group.members = others | {
-                f"{own}{owner}": Member("", owner, held) for owner, held in record.owners.items()
+                f"{own}{each.client_id}{_NUL}{each.owner}": Member(
+                    each.client_id, each.owner, each.partitions
+                )
+                for each in record.members
             }
         case ConsumerGroup():
             pass

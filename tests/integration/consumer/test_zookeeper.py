@@ -19,6 +19,7 @@ from tests.processes import eventually
 from tests.zookeeper import ZooKeeperServer
 
 from warren.common.group_filter import GroupFilter
+from warren.common.owner import Holder
 from warren.consumer import zookeeper
 from warren.consumer.polling import Key, Owners, Poll
 from warren.consumer.zookeeper import ZooKeeperPoller, ZooKeeperSettings
@@ -151,12 +152,12 @@ def test_owners(server: ZooKeeperServer, client: KazooClient) -> None:
     put(client, f"{root}/owners/orders/0", "a_host-1")
     with following(server.address, "/owned") as followed:
         eventually(lambda: bool(followed.look().owners), PATIENCE_S)
-        assert followed.owners == {"a": {("orders", 0): "a_host-1"}}
+        assert followed.owners == {"a": {("orders", 0): Holder("a_host-1")}}
         # a rebalance
         client.delete(f"{root}/owners/orders/0")
         put(client, f"{root}/owners/orders/0", "a_host-2")
         put(client, f"{root}/owners/orders/1", "a_host-1")
-        both = {"a": {("orders", 0): "a_host-2", ("orders", 1): "a_host-1"}}
+        both = {"a": {("orders", 0): Holder("a_host-2"), ("orders", 1): Holder("a_host-1")}}
         assert eventually(lambda: followed.look().owners == both, PATIENCE_S), followed.owners
         client.delete(f"{root}/owners", recursive=True)
         assert eventually(lambda: followed.look().owners == {"a": {}}, PATIENCE_S), followed.owners

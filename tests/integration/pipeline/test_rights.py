@@ -66,11 +66,11 @@ def commit(hands: Hands, group: str, topic: str, offset: int) -> None:
     assert eventually(committed, 30)
 
 
-def forbidden(topic: str) -> AclBinding:
-    """What takes the right to describe a topic away from Warren."""
+def forbidden(name: str, kind: ResourceType) -> AclBinding:
+    """What takes the right to describe a topic or a group away from Warren."""
     return AclBinding(
-        ResourceType.TOPIC,
-        topic,
+        kind,
+        name,
         ResourcePatternType.LITERAL,
         "User:warren",
         "*",
@@ -79,8 +79,8 @@ def forbidden(topic: str) -> AclBinding:
     )
 
 
-def forbid(hands: Hands, topic: str) -> None:
-    for done in hands.admin.create_acls([forbidden(topic)]).values():
+def forbid(hands: Hands, name: str, kind: ResourceType = ResourceType.TOPIC) -> None:
+    for done in hands.admin.create_acls([forbidden(name, kind)]).values():
         done.result()
 
 

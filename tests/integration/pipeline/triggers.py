@@ -13,6 +13,8 @@ from warren.clock import now_ms
 from warren.cluster.missing_partitions import MissingPartitions
 from warren.cluster.source import HeadsSettings
 from warren.common.group_filter import GroupFilter
+from warren.common.look import LookTaken
+from warren.consumer.polling import PolledSettings, label
 from warren.consumer.source import OffsetsSettings
 from warren.kafka.login import Property
 from warren.pipeline.source import ClusterReader, SourceSettings
@@ -25,16 +27,32 @@ INTERVALS = 5
 class Triggers:
     """Reads a cluster step by step: a source, a pipeline, and the last view."""
 
-    def __init__(self, client: dict[str, Property], directory: Path) -> None:
+    def __init__(
+        self, client: dict[str, Property], directory: Path, polled: PolledSettings | None = None
+    ) -> None:
+        """Commits come from the offsets topic, or from a consumer that is polled."""
         offsets = OffsetsSettings(
             "own", client, "__consumer_offsets", False, False, 1_000_000, 1, INTERVALS, 0, GroupFilter()
         )
-        self._reader = ClusterReader(SourceSettings(HeadsSettings(client, 1_000, directory), (offsets,)))
+        heads = HeadsSettings(client, 1_000, directory)
+        self._settings = SourceSettings(heads, (), (polled,)) if polled else SourceSettings(heads, (offsets,))
+        self._watched = {label(polled) if polled else "own": GroupFilter()}
+        self._reader = ClusterReader(self._settings)
         self._position: dict[str, Any] = self._reader.initialOffset()
         self._missing = MissingPartitions(directory)
         self._pipeline = Pipeline(WindowSettings(INTERVALS, 0, 604_800_000, 1_000))
-        self._pipeline.restart({"own": GroupFilter()})
+        self._pipeline.restart(self._watched)
         self.view = self._trigger()
+
+    def restart(self) -> None:
+        """Another process goes on with the positions and the windows of this one."""
+        self._reader = ClusterReader(self._settings)
+        self._pipeline.restart(self._watched)
+        self.view = self._trigger()
+
+    @property
+    def look(self) -> LookTaken:
+        return self._pipeline.model.look
 
     def until(self, found: Callable[[ClusterView], Any], within_s: float = 60.0) -> ClusterView:
         """The first view that fits."""

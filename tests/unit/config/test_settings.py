@@ -123,6 +123,17 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "group-denylist": None,
         "max-records-per-trigger": 5_000_000,
     },
+    "consumer kafka_admin": {
+        "class-name": "kafka_admin",
+        "cluster": REQUIRED,
+        "servers": REQUIRED,
+        "client-profile": "",
+        "group-allowlist": None,
+        "group-denylist": None,
+        "poll-interval": 10,
+        "members-refresh": 60,
+        "max-requests": 50,
+    },
     "consumer kafka_zk": {
         "class-name": "kafka_zk",
         "cluster": REQUIRED,

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from warren.common.group_filter import GroupFilter
+from warren.common.owner import Holder
 from warren.consumer import polling
 from warren.consumer.polling import Findings, Poll, PolledCommit, PolledPosition, PollPlanner
 
@@ -110,13 +111,13 @@ class TestFindings:
         findings = Findings()
         findings.skip("not a number")
         findings.deny()
-        findings.own("billing", {("orders", 0): "host"})
+        findings.own("billing", {("orders", 0): Holder("host")})
         findings.done(200)
         poll = findings.take()
         assert (poll.skipped, poll.denied, poll.owners) == (
             {"not a number": 1},
             1,
-            {"billing": {("orders", 0): "host"}},
+            {"billing": {("orders", 0): Holder("host")}},
         )
         assert findings.take() == Poll(as_of_ms=200)
 

@@ -50,7 +50,7 @@ class MemorySnapshot:
         return self.hidden
 
     def consumers_reading(self, group: str) -> tuple[GroupConsumer, ...]:
-        return (GroupConsumer("commits", "kafka", self.as_of_ms, blind=False),)
+        return (GroupConsumer("commits", "kafka", "commit", self.as_of_ms, blind=False),)
 
     def topics(self) -> list[str]:
         return sorted(self.heads)

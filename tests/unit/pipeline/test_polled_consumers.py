@@ -12,8 +12,10 @@ from tests.unit.consumer.test_polling import KEY, Settings
 from tests.unit.pipeline.test_source import Topics, reader, tasks, topics
 from tests.unit.pipeline_double import CONSUMER, EVERYTHING, NOW, Pipeline, look, records
 
+from warren.common import frames
 from warren.common.group_filter import GroupFilter
 from warren.common.look import LookTaken, PolledMoment
+from warren.common.owner import Holder
 from warren.common.status import Status
 from warren.consumer import polled_frames
 from warren.consumer.polling import Findings, Owners, Poll, PolledCommit, PollTask, label
@@ -139,7 +141,7 @@ class TestAGroupInBothPlaces:
 
     def test_owners_of_both_are_kept(self) -> None:
         mine = pipeline()
-        owned = {"billing": {("orders", 0): "billing_host-1"}}
+        owned = {"billing": {("orders", 0): Holder("billing_host-1")}}
         view = mine.trigger(look({("orders", 0): 100}), polled((5, NOW - 9), owners=owned))
         assert owner(view) == "billing_host-1"
         group_gone = records([(encode(messages.GROUP_KEY, 2, {"group": "billing"}), None)], 5)
@@ -149,7 +151,7 @@ class TestAGroupInBothPlaces:
 
     def test_owners_that_a_removed_consumer_found_are_gone(self) -> None:
         mine = pipeline()
-        owned = {"billing": {("orders", 0): "billing_host-1"}}
+        owned = {"billing": {("orders", 0): Holder("billing_host-1")}}
         mine.trigger(look({("orders", 0): 100}), polled((5, NOW - 9), owners=owned))
         mine.restart(EVERYTHING)
         view = mine.trigger(look({("orders", 0): 100}, full=True), committed(9, NOW - 5, order=1))
@@ -305,3 +307,33 @@ class TestTheSource:
         assert task.read_tasks == ()
         back = before.latestOffset(end, None)
         assert "next" in back["consumers"]["zk"]
+
+
+def test_a_group_without_an_answer_was_judged_for_a_time_that_nobody_saw() -> None:
+    mine = pipeline()
+    keys = [("billing", "orders", 0), ("other", "orders", 0)]
+    mine.trigger(
+        look({("orders", 0): 100}), *(polled((5, NOW - 9_000), (6, NOW - 8_000), key=key) for key in keys)
+    )
+    moment = PolledMoment(NOW, blind=False, unanswered={"billing": NOW - 7_500})
+    taken = LookTaken(NOW, "", polled={ZK: moment})
+    mine.model.take([(0, frames.LOOK, msgspec.json.encode(taken))])
+    view = mine.model.view(9, NOW)
+    statuses = {group: found.status for group in view.groups() if (found := view.group(group))}
+    assert statuses == {"billing": Status.OK, "other": Status.ERR}, "the other one has stopped"
+    assert view.unseen() == {"billing"}
+    (consumer,) = view.consumers_reading("billing")
+    assert (consumer.seen_at, consumer.blind) == (NOW - 7_500, True)
+
+
+def test_an_offset_without_a_time_is_as_old_as_the_poll_before() -> None:
+    mine = pipeline()
+    heads = {("orders", 0): 120}
+    mine.trigger(look(heads, NOW + 10_000))
+    news = polled((100, NOW + 20_000), timed=False, after_ms=NOW)
+    view = mine.trigger(look({("orders", 0): 140}, NOW + 20_000), news)
+    detail = view.detail("billing")
+    assert detail is not None
+    # the head at the poll before was 100: it may have read everything then
+    assert detail["orders"][0].floors[-1] == 0
+    assert [each.lag for each in detail["orders"][0].offsets if each] == [40]
