@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from warren.common.group_filter import GroupFilter
 from warren.consumer.admin import AdminPoller, AdminSettings
 from warren.demo.broker import Broker
 from warren.kafka.login import Property
+from warren.snapshot.view import ClusterView
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +95,7 @@ def test_a_group_that_may_not_be_seen_and_a_broker_that_is_away(
         kafka_admin(client, settings.groups.accepts, 10.0)
     for offset in (4, 5):
         commit(hands, "open", topic, offset)
-        triggers.until(lambda view, offset=offset: offsets(view, "open", topic)[-1] == offset)
+        triggers.until(partial(_is_at, topic, offset))
     # nobody judges it meanwhile
     assert triggers.view.unseen() == {"secret"}
     assert offsets(triggers.view, "secret", topic) == [3]
@@ -106,3 +108,7 @@ def test_a_group_that_may_not_be_seen_and_a_broker_that_is_away(
     triggers.until(lambda _: not triggers.look.blind and not triggers.error)
     commit(hands, "secret", topic, 6)
     triggers.until(lambda view: offsets(view, "secret", topic) == [3, 6])
+
+
+def _is_at(topic: str, offset: int, view: ClusterView) -> bool:
+    return offsets(view, "open", topic)[-1] == offset
