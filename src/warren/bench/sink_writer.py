@@ -108,12 +108,12 @@ def _through_sink(
 ) -> tuple[int, float]:
     """Rows and seconds of all samples but the first, with which the query and its client are started."""
     sink = settings.sink[name]
-    kind = kind_of(sink, settings)
-    if kind is None:
-        raise BenchError(f"sinks of class {sink.class_name} are not supported")
     last, _ = outbox.size
     query = SinkQuery(
-        session, SinkSettings(name, kind, Selection.of(sink), outbox.directory.parent / "query"), outbox, None
+        session,
+        SinkSettings(name, kind_of(sink, settings), Selection.of(sink), outbox.directory.parent / "query"),
+        outbox,
+        None,
     )
     query.start()
     try:

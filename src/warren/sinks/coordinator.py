@@ -38,7 +38,7 @@ class Sinks:
         settings: Settings,
         snapshots: Snapshots,
         session: Callable[[], SparkSession | None],
-        kind_of: Callable[[AnySink, Settings], Kind | None] = kind_of,
+        kind_of: Callable[[AnySink, Settings], Kind] = kind_of,
     ) -> None:
         """`session`: Spark, once it has been started."""
         self._settings = settings
@@ -48,9 +48,7 @@ class Sinks:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._outbox: Outbox | None = None
-        self._kinds = {
-            name: kind for name, sink in settings.sink.items() if (kind := kind_of(sink, settings))
-        }
+        self._kinds = {name: kind_of(sink, settings) for name, sink in settings.sink.items()}
         self._queries: dict[str, SinkQuery] = {}
 
     def start(self) -> None:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from warren.sinks.writer import Kind
 
 
-def kind_of(sink: AnySink, settings: Settings) -> Kind | None:
-    """None for a class that is not supported yet. Clients are loaded by those who need them."""
+def kind_of(sink: AnySink, settings: Settings) -> Kind:
+    """Clients are loaded by those who need them."""
     match sink:
         case ParquetSink():
             from warren.sinks.parquet import ParquetKind  # noqa: PLC0415
@@ -34,5 +34,3 @@ def kind_of(sink: AnySink, settings: Settings) -> Kind | None:
             from warren.sinks.prometheus import PrometheusKind  # noqa: PLC0415
 
             return PrometheusKind.of(sink, settings)
-        case _:
-            return None

@@ -87,7 +87,7 @@ def recorded(directory: Path) -> list[int]:
     return sorted(int(path.stem) for path in directory.glob("*.json"))
 
 
-def recording_kind_of(sink: AnySink, settings: Settings) -> Kind | None:
+def recording_kind_of(sink: AnySink, settings: Settings) -> Kind:
     """`recording:DIRECTORY` as the path of a parquet sink stands for a sink that records."""
     if isinstance(sink, ParquetSink) and sink.path.startswith("recording:"):
         return RecordingKind(sink.path.removeprefix("recording:"))

@@ -46,7 +46,6 @@ def sink(at: SearchServer, name: str, **keys: Any) -> ElasticsearchSink:
 
 def write(settings: ElasticsearchSink, tables: Tables | None = None) -> Written:
     kind = kind_of(settings, Settings())
-    assert kind is not None
     return kind.writer().write(Batch(1, 0, tables or example_tables(at_ms=now_ms())))
 
 

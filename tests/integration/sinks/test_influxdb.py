@@ -36,7 +36,6 @@ TOO_LONG = "x" * 70_000
 
 def write(sink: InfluxdbSink, tables: Tables | None = None) -> Written:
     kind = kind_of(sink, Settings())
-    assert kind is not None
     return kind.writer().write(Batch(1, 0, tables or example_tables(at_ms=now_ms())))
 
 

@@ -38,7 +38,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteWriteServ
 
 def write(sink: PrometheusSink, tables: Tables | None = None) -> Written:
     kind = kind_of(sink, Settings())
-    assert kind is not None
     return kind.writer().write(Batch(1, 0, tables or example_tables(at_ms=now_ms())))
 
 

@@ -28,7 +28,6 @@ HTML = (("Content-Type", "text/html"),)
 def writer(server: str, url: str, **keys: Any) -> Writer:
     sink = ElasticsearchSink.model_validate({"server": server, "urls": [url]} | keys)
     kind = kind_of(sink, Settings())
-    assert kind is not None
     assert PASSWORD not in repr(kind)
     return kind.writer()
 
