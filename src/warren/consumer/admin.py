@@ -25,7 +25,7 @@ LIST_S: Final = 10.0
 # limit of all answers of a round; what is left is asked again in the next one
 ROUND_S: Final = 60.0
 # seconds until the next attempt after groups could not be listed
-AGAIN_S: Final = (1.0, 2.0, 5.0, 10.0, 30.0)
+AGAIN_S: Final = (1.0, 2.0, 5.0, 10.0)
 # groups that an error message names
 _NAMED: Final = 3
 
