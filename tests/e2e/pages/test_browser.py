@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.chromium import LAPTOP, PHONE, Visitor, axe_violations, chromium
+from tests.chromium import LAPTOP, PHONE, Visitor, axe_violations
+from tests.e2e.pages.conftest import Visit
 from tests.e2e.pages.world import CAST, HOSTILE, World, cast, simulated, ten_thousand
 from tests.simulated import Habit, Reader
 
 from warren.httpserver.v4 import feed, stream
-
-Visit = Callable[..., Visitor]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -31,20 +24,6 @@ def world() -> Iterator[World]:
     others = [Reader(f"reader-{number:03d}", "events", Habit.KEEPS_UP) for number in range(60)]
     with World([simulated(cast() + spare, "production"), simulated(others, "staging")]) as running:
         yield running
-
-
-@pytest.fixture
-def visit(browser: Browser, world: World) -> Iterator[Visit]:
-    """A window each; at the end there was no error, no dialog and no request to another host in any of them."""
-    visitors: list[Visitor] = []
-
-    def make(base: str = world.url, **how: Any) -> Visitor:
-        visitors.append(Visitor(browser, base, **how))
-        return visitors[-1]
-
-    yield make
-    for each in visitors:
-        each.close()
 
 
 def rows(page: Page) -> list[str]:

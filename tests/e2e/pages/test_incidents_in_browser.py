@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.chromium import LAPTOP, PHONE, Visitor, axe_violations, chromium
+from tests.chromium import LAPTOP, PHONE, Visitor, axe_violations
+from tests.e2e.pages.conftest import Visit
 from tests.e2e.pages.world import HOSTILE, World, cast, simulated
 from tests.processes import eventually
 from tests.receivers.http import HttpReceiver, Reply
@@ -21,14 +22,7 @@ from warren.httpserver.v4 import notifiers
 
 expect.set_options(timeout=20_000)
 
-Visit = Callable[..., Visitor]
 REFUSED = "The receiver answered HTTP 403"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -69,20 +63,6 @@ def incidents(world: World) -> list[Any]:
 
 def incident_of(world: World, group: str) -> Any:
     return next(each for each in incidents(world) if each.group == group)
-
-
-@pytest.fixture
-def visit(browser: Browser, world: World) -> Iterator[Visit]:
-    """A window each; at the end there was no error, no dialog and no request to another host in any of them."""
-    visitors: list[Visitor] = []
-
-    def make(base: str = world.url, **how: Any) -> Visitor:
-        visitors.append(Visitor(browser, base, **how))
-        return visitors[-1]
-
-    yield make
-    for each in visitors:
-        each.close()
 
 
 def row(page: Page, name: str) -> Any:
