@@ -59,12 +59,13 @@ def main(parent: Parent) -> None:
 class HeldOutbox(Outbox):
     """Gives its first sample alone, and the others when they are released."""
 
-    def __init__(self, directory: Path) -> None:
-        super().__init__(directory, _UNBOUNDED)
+    def __init__(self, directory: Path, first: int) -> None:
+        super().__init__(directory, _UNBOUNDED, after=first - 1)
+        self.first = first
         self.release = threading.Event()
 
     def await_samples(self, sink: str, after: int, stopped: Callable[[], bool]) -> list[int]:
-        if not after:
+        if after < self.first:
             return super().await_samples(sink, after, stopped)[:1]
         while not stopped() and not self.release.wait(0.01):
             pass
@@ -83,16 +84,17 @@ class Samples:
 
     def outbox(self, count: int) -> HeldOutbox:
         """A new one, with so many samples."""
-        outbox = HeldOutbox(Path(tempfile.mkdtemp(dir=self._directory)) / "outbox")
+        # numbers go on: a sink leaves out what it has written
+        outbox = HeldOutbox(Path(tempfile.mkdtemp(dir=self._directory)) / "outbox", self._copies + 1)
         # nothing is kept that nobody waits for
         outbox.join(self._sink, self._interval_s, None)
-        for number in range(count):
+        for _ in range(count):
             self._copies += 1
             # back in time: brokers take nothing from the future
             moved = {
                 name: _moved(table, -self._copies * _STEP_MS) for name, table in self._tables.named().items()
             }
-            outbox.add(Tables(**moved), number, (self._interval_s,), now_ms=0)
+            outbox.add(Tables(**moved), self._copies, (self._interval_s,), now_ms=0)
         return outbox
 
 
@@ -108,7 +110,7 @@ def _through_sink(
 ) -> tuple[int, float]:
     """Rows and seconds of all samples but the first, with which the query and its client are started."""
     sink = settings.sink[name]
-    last, _ = outbox.size
+    count, _ = outbox.size
     query = SinkQuery(
         session,
         SinkSettings(name, kind_of(sink, settings), Selection.of(sink), outbox.directory.parent / "query"),
@@ -117,11 +119,11 @@ def _through_sink(
     )
     query.start()
     try:
-        _await(query, 1)
+        _await(query, outbox.first)
         before = query.progress.rows
         began = time.perf_counter()
         outbox.release.set()
-        _await(query, last)
+        _await(query, outbox.first + count - 1)
         seconds = time.perf_counter() - began
     finally:
         query.stop()

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from warren.bench.line import BenchError
 from warren.pipeline.engine import Engine
+from warren.pipeline.query import NAME
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -124,7 +125,8 @@ class Watch(threading.Thread):
 
 
 def recent_triggers(batch: int = -1) -> list[Trigger]:
-    """All triggers in Spark's recent progress, once it includes that batch."""
+    """All triggers of clusters in Spark's recent progress, once it includes that batch. Batches of sinks are none: they
+    last until there is a sample."""
     deadline = time.monotonic() + 30
     while True:
         queries = SparkSession.builder.getOrCreate().streams.active
@@ -135,6 +137,7 @@ def recent_triggers(batch: int = -1) -> list[Trigger]:
                 {str(phase): int(ms) for phase, ms in each.durationMs.items()},
             )
             for query in queries
+            if str(query.name).startswith(NAME)
             for each in query.recentProgress
         ]
         if any(each.number >= batch for each in triggers) or time.monotonic() > deadline:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("warren.pipeline")
 
+# begins the names of these queries
+NAME: Final = "warren_"
+
 # whose times are kept, for a chart
 MOST_TRIGGERS: Final = 720
 
@@ -124,7 +127,7 @@ class ClusterQuery(SupervisedQuery):
         windows = with_windows(self._stream(), operator)
         writer = (
             windows.writeStream.outputMode("update")
-            .queryName(f"warren_{_identifier(settings.cluster)}")
+            .queryName(NAME + _identifier(settings.cluster))
             .option("checkpointLocation", str(settings.checkpoint))
             .foreachBatch(self._take)
             .trigger(processingTime=f"{round(settings.trigger_s * 1000)} milliseconds")

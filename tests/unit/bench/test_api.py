@@ -103,4 +103,4 @@ def test_open_pages_follow_the_stream_and_ask_as_the_overview_does() -> None:
 
 def test_pages_that_get_nothing_are_no_measurement(address: tuple[str, int]) -> None:
     with pytest.raises(BenchError, match="no event"):
-        asyncio.run(OpenPages(address, "local", ["a"], pages=2, seconds=0.2).run())
+        asyncio.run(OpenPages(address, "local", ["a"], pages=60, seconds=0.2).run())
