@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -87,3 +88,8 @@ def jump_message(jumped_ms: int) -> str:
         f"The clock of this machine was set {way} by {abs(jumped_ms) // 1000} s: "
         f"statuses are unreliable for {_UNRELIABLE_MS // 1000} s. Is it synchronised with a time server?"
     )
+
+
+def back_off_s(steps_s: Sequence[float], failures: int) -> float:
+    """Seconds to wait after so many failures in a row, one at least: the last step is repeated."""
+    return steps_s[min(failures, len(steps_s)) - 1]

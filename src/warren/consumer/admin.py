@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from warren.clock import now_ms
+from warren.clock import back_off_s, now_ms
 from warren.common.group_filter import GroupFilter
 from warren.consumer.polling import Findings, Poll
 from warren.errors import WarrenError
@@ -119,8 +119,8 @@ class AdminPoller:
                 wait_s = self._until_next_s()
             except Exception as error:  # noqa: BLE001 - a thread that ended would leave its groups blind for ever
                 self._findings.fail(str(error) if isinstance(error, WarrenError) else repr(error))
-                wait_s = AGAIN_S[min(attempt, len(AGAIN_S) - 1)]
                 attempt += 1
+                wait_s = back_off_s(AGAIN_S, attempt)
             self._stopping.wait(wait_s)
 
     def _until_next_s(self) -> float:

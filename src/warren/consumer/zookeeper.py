@@ -28,7 +28,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import Callback, KazooState, KeeperState, WatchedEvent
 from kazoo.retry import KazooRetry
 
-from warren.clock import now_ms
+from warren.clock import back_off_s, now_ms
 from warren.common.group_filter import GroupFilter
 from warren.common.owner import Holder
 from warren.consumer.polling import Findings, Key, Poll
@@ -141,8 +141,8 @@ class ZooKeeperPoller:
                 self._findings.fail(f"ZooKeeper {self._settings.hosts} cannot be read: {error!r}")
             finally:
                 session.close()
-            self._stopping.wait(AGAIN_S[min(attempt, len(AGAIN_S) - 1)])
             attempt += 1
+            self._stopping.wait(back_off_s(AGAIN_S, attempt))
 
     def _rounds(self, session: Session) -> Iterator[None]:
         """Rounds in one session, until it is lost."""

@@ -14,6 +14,7 @@ import structlog
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
+from warren import clock
 from warren.errors import WarrenError
 from warren.pipeline.session import is_gone
 
@@ -123,7 +124,7 @@ def stop_all(queries: Iterable[SupervisedQuery]) -> None:
 
 def back_off_s(failures: int) -> float:
     """Seconds to wait after so many failures in a row."""
-    return BACK_OFF_S[min(failures, len(BACK_OFF_S)) - 1]
+    return clock.back_off_s(BACK_OFF_S, failures)
 
 
 def root_cause(reason: str) -> str:

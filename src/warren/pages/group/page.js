@@ -2,6 +2,7 @@
 
 import { address, topicAddress } from "../shell/address.js";
 import { ApiError, get, reason } from "../shell/api.js";
+import { crumbs } from "../shell/crumbs.js";
 import { h, put, say, set } from "../shell/dom.js";
 import { count, counted } from "../shell/format.js";
 import { groupNow, keyOf as groupKey, listen, live } from "../shell/live.js";
@@ -74,9 +75,7 @@ class GroupPage {
       h(
         "div.group-head",
         null,
-        h(
-          "nav.crumbs",
-          { "aria-label": "Where you are" },
+        crumbs(
           h("a", { href: address([]) }, "Groups"),
           " / ",
           h("a", { href: address([], { cluster: this.cluster }) }, this.cluster),

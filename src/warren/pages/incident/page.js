@@ -2,6 +2,7 @@
 
 import { address, groupAddress, topicAddress } from "../shell/address.js";
 import { ApiError, get, reason } from "../shell/api.js";
+import { crumbs } from "../shell/crumbs.js";
 import { h, put } from "../shell/dom.js";
 import { empty } from "../shell/empty.js";
 import { count, counted, duration, exactTime, percent } from "../shell/format.js";
@@ -55,9 +56,7 @@ class IncidentPage {
       h(
         "div.group-head",
         null,
-        h(
-          "nav.crumbs",
-          { "aria-label": "Where you are" },
+        crumbs(
           h("a", { href: address(["incidents"]) }, "Incidents"),
           " / ",
           h("span.mono", null, id),

@@ -2,6 +2,7 @@
 
 import { address, groupAddress, incidentAddress } from "../shell/address.js";
 import { get, reason, send } from "../shell/api.js";
+import { crumbs } from "../shell/crumbs.js";
 import { h, put, set } from "../shell/dom.js";
 import { empty } from "../shell/empty.js";
 import { count, counted, duration } from "../shell/format.js";
@@ -39,9 +40,7 @@ class NotifierPage {
       h(
         "div",
         null,
-        h(
-          "nav.crumbs",
-          { "aria-label": "Where you are" },
+        crumbs(
           h("a", { href: address(["about"]) }, "About"),
           " / notifiers",
         ),

@@ -2,6 +2,7 @@
 
 import { address, groupAddress } from "../shell/address.js";
 import { ApiError, get, reason } from "../shell/api.js";
+import { crumbs } from "../shell/crumbs.js";
 import { h, put, svg } from "../shell/dom.js";
 import { empty } from "../shell/empty.js";
 import { count, counted, duration, rate } from "../shell/format.js";
@@ -33,9 +34,7 @@ export function open(place, route) {
     h(
       "div",
       null,
-      h(
-        "nav.crumbs",
-        { "aria-label": "Where you are" },
+      crumbs(
         h("a", { href: address([]) }, "Groups"),
         " / ",
         h("a", { href: address([], { cluster }) }, cluster),
