@@ -136,7 +136,9 @@ class ZooKeeperPoller:
             except WarrenError as error:
                 self._findings.fail(str(error))
             except (KazooException, KazooTimeoutError) as error:
-                self._findings.fail(f"ZooKeeper {self._settings.hosts}: {reason(error)}")
+                # a server drops the connection of a login that it refuses: what failed may be the request after it
+                cause = AuthFailedError() if session.refused else error
+                self._findings.fail(f"ZooKeeper {self._settings.hosts}: {reason(cause)}")
             except Exception as error:  # noqa: BLE001 - a thread that ended would leave its groups blind for ever
                 self._findings.fail(f"ZooKeeper {self._settings.hosts} cannot be read: {error!r}")
             finally:
@@ -296,7 +298,7 @@ class Session:
     def open(self) -> None:
         connected, until_s = self._client.start_async(), time.monotonic() + ANSWER_S
         while not connected.wait(0.05):
-            if self._refused.is_set():
+            if self.refused:
                 raise AuthFailedError
             if time.monotonic() > until_s:
                 raise ReadError(
@@ -304,6 +306,11 @@ class Session:
                 )
         # a server may lag behind the one that we were connected to before
         self._client.sync_async(self._path or "/").get(timeout=ANSWER_S)
+
+    @property
+    def refused(self) -> bool:
+        """Whether the server has refused the login."""
+        return self._refused.is_set()
 
     def close(self) -> None:
         self._client.stop()

@@ -50,6 +50,8 @@ _LAST_OFFSET: Final = 4
 _LAST_TIMESTAMP: Final = 5
 # owner and client id of a partition that no member has
 _NO_OWNER: Final = ("", "")
+# more partitions than a topic has: a higher number that is not listed is forged, and its position is not its number
+_BY_POSITION: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +306,7 @@ class ClusterView:
                     int(self.verdict.current_lag[by_partition[each]]) if each in by_partition else 0,
                     self._floors(by_partition[each]) if each in by_partition else (),
                 )
-                for each in self._numbers(topic, by_partition)
+                for each in self._positions(topic, by_partition)
             )
         return found
 
@@ -351,6 +353,12 @@ class ClusterView:
         """
         width = len(self._heads.get(topic, ()))
         return [*range(width), *(each for each in by_partition if each >= width)]
+
+    def _positions(self, topic: str, by_partition: Mapping[int, Any]) -> list[int]:
+        """The same for readers who go by position: that of a partition is its number, also before it is listed."""
+        numbers = self._numbers(topic, by_partition)
+        width = max((each + 1 for each in numbers if each < _BY_POSITION), default=0)
+        return [*range(width), *(each for each in numbers if each >= width)]
 
     def _partitions(self, group: str, topic: str, rows: range) -> list[PartitionStatus]:
         owners = self._owners_of(group)

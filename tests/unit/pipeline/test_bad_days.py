@@ -225,7 +225,7 @@ def test_commits_on_topics_that_we_may_not_see_were_dropped_without_a_word() -> 
     assert pipeline.model.missing == []
 
 
-@pytest.mark.parametrize("number", [1_000, 2**31 - 1])
+@pytest.mark.parametrize("number", [100_000, 2**31 - 1])
 def test_a_forged_partition_number_was_counted_through(number: int) -> None:
     pipeline = Pipeline(WINDOW)
     pipeline.trigger(look({("t", 0): 10}, full=True))
@@ -245,6 +245,17 @@ def test_a_forged_partition_number_was_counted_through(number: int) -> None:
     group = view.group("g")
     assert group is not None
     assert [part.partition for part in group.partitions] == [0]
+
+
+def test_the_window_of_a_partition_stood_at_the_position_of_another_until_the_topic_was_listed() -> None:
+    pipeline = Pipeline(WINDOW)
+    pipeline.trigger(look({("t", 0): 10}, full=True))
+    view = pipeline.trigger(
+        look({("t", 0): 11}, NOW + SECOND, complete=False), records([commit("g", "new", 2, 5)], 5)
+    )
+    detail = view.detail("g")
+    assert detail is not None
+    assert [[entry.offset for entry in each.offsets if entry] for each in detail["new"]] == [[], [], [5]]
 
 
 def test_names_that_come_and_go_left_traces_for_ever() -> None:
