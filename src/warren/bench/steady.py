@@ -121,9 +121,10 @@ def running(
     *,
     sinks: Mapping[str, Any] | None = None,
     clusters: int = 1,
+    others: Mapping[str, Any] | None = None,
 ) -> Iterator[Running]:
     """Fill the windows, start Warren and the commits, and warm up; at the end everything stops."""
-    directory = where.warren_directory(sinks=sinks, clusters=clusters)
+    directory = where.warren_directory(sinks=sinks, clusters=clusters, others=others)
     with start_writer(where, plan.sizes, round(plan.sizes.windows / plan.rate * 1000)) as writer:
         written_s = fill(writer, plan.filling, tell)
         with (

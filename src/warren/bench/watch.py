@@ -56,6 +56,8 @@ class Sight:
 class Trigger:
     """One trigger from Spark's progress."""
 
+    # name of its query
+    query: str
     number: int
     # when its planning began, in seconds since the epoch
     began: float
@@ -132,6 +134,7 @@ def recent_triggers(batch: int = -1) -> list[Trigger]:
         queries = SparkSession.builder.getOrCreate().streams.active
         triggers = [
             Trigger(
+                query.name,
                 each.batchId,
                 datetime.fromisoformat(each.timestamp).timestamp(),
                 {str(phase): int(ms) for phase, ms in each.durationMs.items()},

@@ -56,15 +56,33 @@ class Site:
     directory: Path
 
     def warren_directory(
-        self, min_distance_s: int | None = None, sinks: Mapping[str, Any] | None = None, clusters: int = 1
+        self,
+        min_distance_s: int | None = None,
+        sinks: Mapping[str, Any] | None = None,
+        clusters: int = 1,
+        others: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> Path:
-        """A new directory with a configuration, without a checkpoint; `clusters`: the broker under so many names."""
+        """A new directory with a configuration, without a checkpoint; `clusters`: the broker under so many names;
+        `others`: further ones by name, each with its `servers`, and its `sasl` if it needs a login."""
         directory = Path(tempfile.mkdtemp(prefix="warren-", dir=self.directory))
         configuration = _configuration(self.servers, directory)
         for number in range(2, clusters + 1):
             name = f"{CLUSTER}-{number}"
             configuration["cluster"][name] = configuration["cluster"][CLUSTER]
             configuration["consumer"][name] = {**configuration["consumer"][CLUSTER], "cluster": name}
+        for name, other in (others or {}).items():
+            profile = {}
+            if "sasl" in other:
+                configuration.setdefault("sasl", {})[name] = other["sasl"]
+                configuration.setdefault("client-profile", {})[name] = {"sasl": name}
+                profile = {"client-profile": name}
+            module = {"class-name": "kafka", "servers": [other["servers"]], **profile}
+            configuration["cluster"][name] = module
+            configuration["consumer"][name] = {
+                **configuration["consumer"][CLUSTER],
+                **module,
+                "cluster": name,
+            }
         if min_distance_s is not None:
             configuration["storage"] = {"default": {"class-name": "inmemory", "min-distance": min_distance_s}}
         if sinks:

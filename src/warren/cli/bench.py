@@ -22,6 +22,7 @@ from warren.bench import plot
 from warren.bench.api import ApiPlan, api
 from warren.bench.clusters import ClustersPlan, clusters
 from warren.bench.figures import Figure, Report
+from warren.bench.outages import OutagesPlan, outages
 from warren.bench.replay import ReplayPlan, replay
 from warren.bench.scale import LEVELS, Level, ScalePlan, levels, panels, scale
 from warren.bench.sinks import SinksPlan, sinks
@@ -59,6 +60,7 @@ class Plans:
     api: ApiPlan
     sinks: SinksPlan
     clusters: ClustersPlan
+    outages: OutagesPlan
 
 
 _REPLAY: Final = ReplayPlan()
@@ -67,7 +69,8 @@ _SCALE: Final = ScalePlan()
 _API: Final = ApiPlan()
 _SINKS: Final = SinksPlan()
 _CLUSTERS: Final = ClustersPlan()
-_FULL: Final = Plans(_REPLAY, _STEADY, _SCALE, _API, _SINKS, _CLUSTERS)
+_OUTAGES: Final = OutagesPlan()
+_FULL: Final = Plans(_REPLAY, _STEADY, _SCALE, _API, _SINKS, _CLUSTERS, _OUTAGES)
 _SMALL: Final = Sizes(groups=40, partitions=5, offsets_partitions=4)
 _QUICK: Final = Plans(
     ReplayPlan(_SMALL, commits=20_000, runs=1),
@@ -76,6 +79,7 @@ _QUICK: Final = Plans(
     ApiPlan(_SMALL, rate=200, warm_up_s=3, seconds=6, scrapes=3, pages=20, page_rounds=1),
     SinksPlan(_SMALL, rate=200, warm_up_s=3, seconds=11, rounds=1, samples=2, runs=1),
     ClustersPlan((1, 3), rate=10, warm_up_s=3, seconds=6),
+    OutagesPlan(2, rate=10, warm_up_s=3, seconds=15),
 )
 
 
@@ -283,6 +287,35 @@ def clusters_command(
     _present([partial(clusters, plan)], results, as_json=as_json, check=check)
 
 
+@app.command("outages")
+def outages_command(
+    *,
+    healthy: Annotated[
+        int, typer.Option("--clusters", min=1, metavar="N", help="Clusters without trouble.")
+    ] = _OUTAGES.healthy,
+    groups: Groups = _OUTAGES.sizes.groups,
+    partitions: Partitions = _OUTAGES.sizes.partitions,
+    offsets_partitions: OffsetsPartitions = _OUTAGES.sizes.offsets_partitions,
+    rate: Rate = _OUTAGES.rate,
+    seconds: Seconds = _OUTAGES.seconds,
+    warm_up: WarmUp = _OUTAGES.warm_up_s,
+    results: Results = _RESULTS,
+    as_json: AsJson = False,
+    check: Check = False,
+) -> None:
+    """Triggers of six clusters with and without four more: down, dying, slow, refusing the login.
+
+    [bold]Examples[/bold]
+
+    [cyan]warren bench outages[/cyan]
+
+    [cyan]warren bench outages --seconds 900[/cyan]    what grows while clusters are away for long
+    """
+    sizes = Sizes(groups, partitions, offsets_partitions)
+    plan = OutagesPlan(healthy, sizes, rate, warm_up, seconds)
+    _present([partial(outages, plan)], results, as_json=as_json, check=check)
+
+
 @app.command("all")
 def all_command(
     *, quick: Quick = False, results: Results = _RESULTS, as_json: AsJson = False, check: Check = False
@@ -296,6 +329,7 @@ def all_command(
         partial(api, plans.api),
         partial(sinks, plans.sinks),
         partial(clusters, plans.clusters),
+        partial(outages, plans.outages),
     ]
     _present(benches, results, as_json=as_json, check=check)
 

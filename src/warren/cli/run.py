@@ -6,7 +6,7 @@ import os
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -15,8 +15,10 @@ from warren.cli.options import ConfigDir, ConfigFile, config_path
 from warren.cli.signals import stop_signal
 from warren.config import load
 from warren.errors import WarrenError
-from warren.pipeline.engine import Engine
-from warren.service import Service
+from warren.pipeline.session import start_java
+
+if TYPE_CHECKING:
+    from warren.pipeline.engine import Engine
 
 log = structlog.get_logger("warren")
 
@@ -45,6 +47,10 @@ def run(*, config_dir: ConfigDir = None, config: ConfigFile = None) -> None:
     stopping = stop_signal()
     held = Path(settings.general.pidfile) if settings.general.pidfile else None
     with pidfile.held(held), ExitStack() as running:
+        start_java(settings.spark, len(settings.cluster), len(settings.sink))
+        # half a second of imports, while Java starts
+        from warren.service import Service  # noqa: PLC0415
+
         try:
             service = running.enter_context(Service(settings))
         except Exception as error:

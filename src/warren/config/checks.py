@@ -7,7 +7,7 @@ from typing import Any, Final
 from warren.config.kinds import ReadsFile, Section
 from warren.config.modules import ElasticsearchSink, ParquetSink
 from warren.config.properties import faults
-from warren.config.sections import ClientProfile, HttpServer, KafkaConsumer, Tls
+from warren.config.sections import ClientProfile, HttpServer, KafkaAdminConsumer, KafkaConsumer, Tls
 from warren.config.settings import SINGLE, located
 from warren.config.tree import ModuleId, Tree, dotted, fields, likely_model, reference
 from warren.spelling import nearest
@@ -123,6 +123,23 @@ def _consumers(tree: Tree, modules: Modules) -> None:
             what = f"this reads the same topic as [{dotted(('consumer', seen[same]))}]"
             tree.add("warning", module_id, what, "remove one of them")
         seen.setdefault(same, module_id[1])
+    _polled_and_read(tree, modules)
+
+
+def _polled_and_read(tree: Tree, modules: Modules) -> None:
+    """Two consumers that see the same commits, one of them with the time of the poll."""
+    everything = {
+        module_id: module
+        for module_id, module in modules.items()
+        if isinstance(module, KafkaConsumer | KafkaAdminConsumer)
+        if module.group_allowlist is module.group_denylist is None
+    }
+    read = {each.cluster: name for (_, name), each in everything.items() if isinstance(each, KafkaConsumer)}
+    for module_id, module in everything.items():
+        if isinstance(module, KafkaAdminConsumer) and module.cluster in read:
+            what = f"[{dotted(('consumer', read[module.cluster]))}] has the commits of these groups already"
+            remedy = "remove one of them, or give each its groups with group-allowlist"
+            tree.add("warning", module_id, what, remedy)
 
 
 def _listeners(tree: Tree, modules: Modules) -> None:

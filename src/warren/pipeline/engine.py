@@ -25,7 +25,7 @@ from warren.kafka.client import client_properties
 from warren.memory import release_large_arrays
 from warren.pipeline.lists import group_filter
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
-from warren.pipeline.session import cores, log_path, spark_session, start_worker, stop
+from warren.pipeline.session import cores, log_path, spark_session, stop, warm_up
 from warren.pipeline.source import SourceSettings
 from warren.pipeline.supervisor import stop_all
 from warren.snapshot.read_model import Counts, ReadModel
@@ -63,7 +63,7 @@ class Engine:
         release_large_arrays()
         settings = self._settings
         session = self._session = spark_session(settings.spark, len(settings.cluster), len(settings.sink))
-        start_worker(session)
+        warm_up(session)
         rules = self._settings.rules
         for name in self._settings.cluster:
             book = RULES[rules.class_name]

@@ -127,7 +127,7 @@ class ClusterQuery(SupervisedQuery):
         windows = with_windows(self._stream(), operator)
         writer = (
             windows.writeStream.outputMode("update")
-            .queryName(NAME + _identifier(settings.cluster))
+            .queryName(query_name(settings.cluster))
             .option("checkpointLocation", str(settings.checkpoint))
             .foreachBatch(self._take)
             .trigger(processingTime=f"{round(settings.trigger_s * 1000)} milliseconds")
@@ -192,6 +192,11 @@ class ClusterQuery(SupervisedQuery):
     def _failed(self) -> None:
         self._first = False
         self.progress.blind = True
+
+
+def query_name(cluster: str) -> str:
+    """What Spark calls the query of a cluster."""
+    return NAME + _identifier(cluster)
 
 
 def _identifier(name: str) -> str:

@@ -19,7 +19,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from warren.common.row import ROW
 from warren.config.sections import Spark
 from warren.pipeline.runtime import environment
-from warren.pipeline.session import JAVA_OPTIONS, spark_session
+from warren.pipeline.session import JAVA_OPTIONS, spark_session, warm_up
 
 
 class Nothing(DataSource):
@@ -83,6 +83,7 @@ def rehearse(archive: Path) -> None:
     with tempfile.TemporaryDirectory() as directory:
         conf = {"spark.driver.extraJavaOptions": options, "spark.sql.shuffle.partitions": "1"}
         session = spark_session(Spark(master="local[2]", checkpoint_dir=directory, conf=conf), clusters=1)
+        warm_up(session)
         session.dataSource.register(Nothing)
         stream = session.readStream.format("nothing").load()
         stream = stream.unionByName(session.readStream.format("nothing").load())

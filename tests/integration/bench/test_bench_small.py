@@ -71,6 +71,11 @@ CASES = [
         ("--clusters", "2", "--groups", "20", "--rate", "20", *SHORT),
         ("2 clusters: memory, peak", "2 clusters: trigger p95", "2 clusters: all ready after"),
     ),
+    Case(
+        "outages",
+        ("--clusters", "1", "--groups", "20", "--rate", "20", *SHORT),
+        ("trigger p95, without", "trigger p95, with to without", "threads at its end", "back after"),
+    ),
 ]
 
 

@@ -325,6 +325,13 @@ ODD = [
         "    this reads the same topic as [consumer.local]; remove one of them",
     ),
     Odd(
+        "the same groups polled and read",
+        GOOD + "[consumer.polled]\nclass-name = 'kafka_admin'\ncluster = 'local'\nservers = ['a:9092']\n",
+        "consumer.polled  burrow.toml:7\n"
+        "    [consumer.local] has the commits of these groups already; "
+        "remove one of them, or give each its groups with group-allowlist",
+    ),
+    Odd(
         "backfill for nothing",
         GOOD + "backfill-earliest = true\n",
         "consumer.local.backfill-earliest  burrow.toml:7\n"

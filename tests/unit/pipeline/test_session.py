@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from warren.config.sections import Spark
-from warren.pipeline.session import configuration, start_worker, state_tasks, with_slots
+from warren.pipeline.session import configuration, state_tasks, warm_up, with_slots
 
 POOL = "spark.python.factory.idleWorkerMaxPoolSize"
 
@@ -48,23 +48,22 @@ class SessionWithoutWorkers:
         self.asked_by: list[str] = []
         self.asked = threading.Event()
 
-    @property
-    def sparkContext(self) -> Any:
+    def range(self, _: int) -> Any:
         self.asked_by.append(threading.current_thread().name)
         self.asked.set()
         raise RuntimeError("Java is gone")
 
 
-def test_a_first_worker_that_cannot_start_does_not_stop_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_warm_up_that_fails_does_not_stop_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     escaped: list[threading.ExceptHookArgs] = []
     monkeypatch.setattr(threading, "excepthook", escaped.append)
     session = SessionWithoutWorkers()
-    start_worker(cast("SparkSession", session))
+    warm_up(cast("SparkSession", session))
     assert session.asked.wait(10)
     for thread in threading.enumerate():
-        if thread.name == "first-worker":
+        if thread.name == "warm-up":
             thread.join(10)
-    assert session.asked_by == ["first-worker"]
+    assert session.asked_by == ["warm-up"]
     assert escaped == []
 
 
