@@ -15,12 +15,12 @@ def write(path: Path, content: bytes) -> None:
 
 def publish(draft: Path, path: Path) -> None:
     """Give a complete file its name."""
-    _sync(draft)
+    sync(draft)
     draft.rename(path)
-    _sync(path.parent)
+    sync(path.parent)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Wait until the file or directory is on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -107,7 +107,7 @@ def trouble(directory: Path, tell: Tell) -> Iterator[Trouble]:
             )
         )
         for broker in (dying, slow):
-            admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+            admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
             admin.create_topics([NewTopic(_TOPIC, 4, 1)])[_TOPIC].result(30)
         tell("start more brokers", 3, 3)
         stack.enter_context(_slowed(slow))

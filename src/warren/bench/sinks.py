@@ -24,6 +24,8 @@ SLOWER: Final = 1.15
 _WRITER: Final = "warren.bench.sink_writer"
 _TOPIC: Final = "lag"
 _SAMPLE_S: Final = 2.0
+# kind of sink: it gets one sample of so many, so that each takes about as long
+_SLOWER: Final = {"kafka": 3, "elasticsearch": 10}
 # after sinks were started or stopped: what that costs is not counted
 _SETTLE_S: Final = 6.0
 
@@ -36,8 +38,8 @@ class SinksPlan(SteadyPlan):
     seconds: float = 30.0
     # with sinks and without, each this often
     rounds: int = 3
-    # samples that wait for each sink; Elasticsearch has a tenth of them
-    samples: int = 20
+    # samples that wait for the sink; fewer for kinds that are slower
+    samples: int = 60
     runs: int = 2
     # a server that is there; empty: Elasticsearch is left out
     elasticsearch: str = ""
@@ -131,7 +133,7 @@ def _rates(
 ) -> dict[str, list[float]]:
     """Rows per second of each run, through the sink and through the bare script."""
     ((name, section),) = module.items()
-    samples = max(plan.samples // 10, 1) if section["class-name"] == "elasticsearch" else plan.samples
+    samples = max(plan.samples // _SLOWER.get(section["class-name"], 1), 1)
     task = {
         "directory": str(where.warren_directory(sinks=module)),
         "sink": name,

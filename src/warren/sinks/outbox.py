@@ -23,9 +23,10 @@ log = structlog.get_logger("warren.sinks")
 # what the outbox leaves free on its disk: windows and positions are on the same one
 RESERVE_BYTES: Final = 64 * 1024 * 1024
 
-# what a sink that is behind takes at once: more is no faster, and a batch is repeated whole
-MAX_BATCH_SAMPLES: Final = 30
-MAX_BATCH_BYTES: Final = 16 * 1024 * 1024
+# what a sink that is behind takes at once: a batch costs Spark 0.3 s, whatever is in it. It is repeated whole after a
+# crash, and files of a distant file system are in memory until its end
+MAX_BATCH_SAMPLES: Final = 120
+MAX_BATCH_BYTES: Final = 32 * 1024 * 1024
 
 
 class DiskFullError(WarrenError):

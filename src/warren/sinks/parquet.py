@@ -83,7 +83,9 @@ class ParquetKind(PlainKind):
 
     def _kept(self) -> Upkeep:
         if not self._upkeep:
-            self._upkeep.append(Upkeep(self.path, self.compression, self.compact_after, self.retention_days))
+            self._upkeep.append(
+                Upkeep(self.path, self.compression, self.compact_after, self.retention_days, disk=self.disk)
+            )
         return self._upkeep[0]
 
 

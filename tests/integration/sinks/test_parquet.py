@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import msgspec
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from tests.integration.sinks.frame import PATIENCE_S, running_sinks
@@ -37,6 +38,13 @@ def put(session: SparkSession, made: ParquetKind, number: int, at_ms: int, clust
     prepared = made.prepared(session)
     written = prepared.writer().write(Batch(number, at_ms, example_tables(cluster, at_ms)))
     prepared.finish(session, written.files)
+
+
+def merge(session: SparkSession, path: Path, *, local: bool) -> None:
+    """All files of each day, by Spark or by a task on this machine."""
+    upkeep = Upkeep(str(path), "zstd", 100, 0, disk=path if local else None)
+    for directory in path.glob("*/cluster=*/day=*"):
+        upkeep.compact(session, Files(session, str(path)), str(directory.relative_to(path)), whole=True)
 
 
 def parquet_files(path: Path) -> list[str]:
@@ -145,13 +153,15 @@ def test_a_directory_that_takes_no_file_is_tried_again(session: SparkSession, tm
         made.writer().write(Batch(1, NOON_MS, example_tables("east", NOON_MS)))
 
 
-def test_small_files_become_one_and_no_row_is_lost_or_doubled(session: SparkSession, tmp_path: Path) -> None:
-    made = kind(tmp_path, compact_after=3, tags={"usage": "prod"})
+@pytest.mark.parametrize("local", [False, True], ids=["by Spark", "on this machine's disk"])
+def test_small_files_become_one_and_no_row_is_lost_or_doubled(
+    session: SparkSession, tmp_path: Path, *, local: bool
+) -> None:
+    made = kind(tmp_path, tags={"usage": "prod"})
     for number in range(1, 4):
         put(session, made, number, NOON_MS + number * 1000)
-    # the next batch begins: what was written before is done
     before = pd.read_parquet(tmp_path / "partitions").sort_values(["time", "group", "partition"])
-    made.keep(session, NOON_MS)
+    merge(session, tmp_path, local=local)
     assert len(parquet_files(tmp_path)) == 3
     assert row_counts(tmp_path) == {"groups": 6, "partitions": 9, "topics": 12}
     after = pd.read_parquet(tmp_path / "partitions").sort_values(["time", "group", "partition"])
@@ -160,6 +170,28 @@ def test_small_files_become_one_and_no_row_is_lost_or_doubled(session: SparkSess
     )
     put(session, made, 4, NOON_MS + 4000)
     assert session.read.parquet(f"{tmp_path}/groups").count() == 8
+
+
+def test_files_of_spark_s_and_of_earlier_versions_are_merged_too(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    made = kind(tmp_path, tags={"usage": "prod"})
+    for number in (1, 2):
+        put(session, made, number, NOON_MS + number)
+    merge(session, tmp_path, local=False)
+    put(session, made, 3, NOON_MS + 3)
+    (small,) = [tmp_path / name for name in parquet_files(tmp_path) if "-3." in name and "partitions" in name]
+    older = pq.ParquetFile(small).read().drop_columns(["owner"])
+    pq.write_table(older, small, store_schema=False)
+    before = pd.read_parquet(tmp_path / "partitions").sort_values(["time", "group", "partition"])
+    merge(session, tmp_path, local=True)
+    assert len(parquet_files(tmp_path)) == 3
+    assert row_counts(tmp_path) == {"groups": 6, "partitions": 9, "topics": 12}
+    after = pd.read_parquet(tmp_path / "partitions").sort_values(["time", "group", "partition"])
+    assert after["lag"].tolist() == before["lag"].tolist()
+    assert after["tags"].tolist() == before["tags"].tolist()
+    assert after["owner"].isna().tolist() == [False] * 6 + [True] * 3
+    assert session.read.parquet(f"{tmp_path}/partitions").where("owner is null").count() == 3
 
 
 def test_a_day_that_is_over_becomes_one_file_and_old_days_go(session: SparkSession, tmp_path: Path) -> None:
@@ -176,6 +208,15 @@ def test_a_day_that_is_over_becomes_one_file_and_old_days_go(session: SparkSessi
     assert row_counts(tmp_path)["groups"] == 3 * 2 * 2
     # what is not ours stays
     assert (tmp_path / "groups/cluster=east/notes").is_dir()
+
+
+def test_a_batch_that_begins_merges_what_is_due(session: SparkSession, tmp_path: Path) -> None:
+    made = kind(tmp_path, compact_after=2).prepared(session)
+    for number in (1, 2):
+        put(session, made, number, NOON_MS + number)
+    made.keep(session, NOON_MS)
+    assert len(parquet_files(tmp_path)) == 3
+    assert row_counts(tmp_path) == {"groups": 4, "partitions": 6, "topics": 8}
 
 
 @pytest.mark.parametrize("renamed", [False, True], ids=["before the new file was there", "after"])
