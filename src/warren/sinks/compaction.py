@@ -126,7 +126,8 @@ class Upkeep:
         draft = f"{UNFINISHED}/{directory.replace('/', '_')}"
         files.remove(draft)
         if self._disk is not None:
-            _merge_on_disk(session, self._disk, directory, names, draft, self._compression)
+            sources = tuple(self._disk / directory / name for name in names)
+            _merge_on_disk(session, _Merge(sources, self._disk / draft / "part-0.parquet", self._compression))
         else:
             _merge(
                 session,
@@ -191,12 +192,7 @@ class _Merge:
             yield pa.concat_tables(tables, promote_options="permissive")
 
 
-def _merge_on_disk(
-    session: SparkSession, disk: Path, directory: str, names: tuple[str, ...], draft: str, compression: str
-) -> None:
-    merge = _Merge(
-        tuple(disk / directory / name for name in names), disk / draft / "part-0.parquet", compression
-    )
+def _merge_on_disk(session: SparkSession, merge: _Merge) -> None:
     session.range(1).coalesce(1).mapInArrow(merge, "nothing long").toArrow()
 
 
