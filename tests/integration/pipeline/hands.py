@@ -16,7 +16,7 @@ from tests.old_broker import OldBroker
 from tests.processes import eventually
 
 from warren.config import Settings
-from warren.config.sections import Cluster, Evaluator, KafkaConsumer, Spark, Storage
+from warren.config.sections import Cluster, Evaluator, KafkaAdminConsumer, KafkaConsumer, Spark, Storage
 from warren.demo.broker import Broker
 from warren.demo.clients import heads_of
 from warren.kafka import messages
@@ -174,7 +174,7 @@ class Hands:
 def pipeline_settings(
     directory: Path,
     clusters: Mapping[str, Broker | Cluster],
-    consumers: Mapping[str, KafkaConsumer],
+    consumers: Mapping[str, KafkaConsumer | KafkaAdminConsumer],
     *,
     intervals: int = 5,
     expire_group: int = 604800,

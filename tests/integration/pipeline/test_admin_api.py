@@ -7,12 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.integration.pipeline.hands import Hands, client_of, offsets, windows
+from tests.integration.pipeline.hands import (
+    Hands,
+    await_view,
+    client_of,
+    offsets,
+    pipeline_settings,
+    running,
+    windows,
+)
 from tests.integration.pipeline.test_groups import Member, committed, owners
 from tests.integration.pipeline.triggers import INTERVALS, Triggers
 
 from warren.cli.kafka_admin_probe import kafka_admin
 from warren.common.group_filter import GroupFilter
+from warren.config.patterns import compiled
+from warren.config.sections import KafkaAdminConsumer
 from warren.consumer.admin import AdminPoller, AdminSettings
 from warren.demo.broker import Broker
 from warren.kafka.login import Property
@@ -68,3 +78,25 @@ def test_commits_owners_and_the_end_of_a_group(broker: Broker, tmp_path: Path, p
     assert "of them monitored" in kafka_admin(client, polling(client, topic).groups.accepts, 10.0)
     hands.admin.delete_consumer_groups([group])[group].result()
     triggers.until(lambda view: view.groups() == [])
+
+
+def test_polled_offsets_go_through_spark_and_survive_a_restart(broker: Broker, tmp_path: Path) -> None:
+    hands = Hands(broker)
+    topic = group = hands.make("admin-spark")
+    hands.fill(topic, 9)
+    committed(hands, group, topic, 3)
+    consumer = KafkaAdminConsumer(
+        cluster="cloud",
+        servers=(broker.bootstrap_servers,),
+        group_allowlist=compiled(f"^{group}$"),
+        poll_interval=1,
+    )
+    settings = pipeline_settings(tmp_path, {"cloud": broker}, {"cloud": consumer})
+    with running(settings) as engine:
+        await_view(engine, "cloud", lambda view: offsets(view, group, topic) == [3])
+    committed(hands, group, topic, 7)
+    with running(settings) as engine:
+        view = await_view(engine, "cloud", lambda view: offsets(view, group, topic) == [3, 7])
+        status = view.group(group)
+        assert status is not None
+        assert status.totallag == 2
