@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
     AclBindingFilter,
@@ -23,7 +22,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     ScramMechanism,
     UserScramCredentialUpsertion,
 )
-from tests.processes import eventually
+from tests.group_offsets import set_offset
 from tests.receivers.tokens import AUDIENCE, ISSUER, TokenEndpoint
 
 from warren.demo.broker import Broker
@@ -64,16 +63,7 @@ class GuardedBroker:
             done.result(30)
 
     def commit(self, group: str, topic: str, offset: int) -> None:
-        def committed() -> bool:
-            places = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])
-            (done,) = self.admin.alter_consumer_group_offsets([places], request_timeout=5).values()
-            try:
-                return not any(place.error for place in done.result(10).topic_partitions)
-            except (KafkaException, TimeoutError):
-                # the coordinator of a new broker is not there at once
-                return False
-
-        assert eventually(committed, 60)
+        set_offset(self.admin, group, topic, offset)
 
     def grant(self, command: str) -> None:
         """What kafka-acls.sh would do; the command comes from a message or from the docs."""

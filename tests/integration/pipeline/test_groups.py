@@ -6,7 +6,8 @@ import threading
 from typing import Any, Self
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
+from tests.group_offsets import set_offset
 from tests.integration.pipeline.conftest import RAW
 from tests.integration.pipeline.hands import (
     Hands,
@@ -85,9 +86,7 @@ def lags(view: ClusterView, group: str) -> list[int]:
 
 def committed(hands: Hands, group: str, topic: str, offset: int, partition: int = 0) -> None:
     """A commit by the broker itself, of a group without members."""
-    places = [TopicPartition(topic, partition, offset)]
-    asked = hands.admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, places)])
-    asked[group].result()
+    set_offset(hands.admin, group, topic, offset, partition)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

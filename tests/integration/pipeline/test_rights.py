@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclBinding,
     AclBindingFilter,
@@ -18,6 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 from pydantic import SecretStr
 from tests.conftest import BrokerFactory
+from tests.group_offsets import set_offset
 from tests.integration.pipeline.hands import (
     Hands,
     await_view,
@@ -27,7 +27,6 @@ from tests.integration.pipeline.hands import (
     running,
     windows,
 )
-from tests.processes import eventually
 
 from warren.config.sections import ClientProfile, Cluster, Sasl
 from warren.demo.broker import Broker
@@ -54,16 +53,6 @@ def enforcing(broker_factory: BrokerFactory) -> Broker:
             "allow.everyone.if.no.acl.found": "true",
         },
     )
-
-
-def commit(hands: Hands, group: str, topic: str, offset: int) -> None:
-    def committed() -> bool:
-        places = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])
-        (done,) = hands.admin.alter_consumer_group_offsets([places]).values()
-        # the coordinator of a new broker is not there at once
-        return not any(place.error for place in done.result().topic_partitions)
-
-    assert eventually(committed, 30)
 
 
 def forbidden(name: str, kind: ResourceType) -> AclBinding:
@@ -109,7 +98,7 @@ def test_rights_that_were_taken_away_for_a_minute_deleted_windows_for_good(
         hands.make(topic, 2)
         hands.fill(topic, 10)
         for offset in (3, 5, 7):
-            commit(hands, f"group-of-{topic}", topic, offset)
+            set_offset(hands.admin, f"group-of-{topic}", topic, offset)
     cluster = Cluster(
         servers=(broker.bootstrap_servers,), topic_refresh=REFRESH_S, offset_refresh=1, client_profile="w"
     )
