@@ -51,8 +51,8 @@ class OutagesPlan:
     healthy: int = 6
     sizes: Sizes = field(default_factory=lambda: Sizes(groups=20, partitions=5, offsets_partitions=4))
     rate: float = 10
-    warm_up_s: float = 20.0
-    seconds: float = 60.0
+    warm_up_s: float = 60.0
+    seconds: float = 90.0
 
     @property
     def names(self) -> list[str]:

@@ -320,7 +320,7 @@ def outages_command(
 def all_command(
     *, quick: Quick = False, results: Results = _RESULTS, as_json: AsJson = False, check: Check = False
 ) -> None:
-    """All of them, one after the other, as `warren bench` alone does; about a quarter of an hour."""
+    """All of them, one after the other, as `warren bench` alone does; about half an hour."""
     plans = _QUICK if quick else _FULL
     benches: list[Bench] = [
         partial(replay, plans.replay),
@@ -350,7 +350,7 @@ def bench(
 
     [bold]Examples[/bold]
 
-    [cyan]warren bench[/cyan]                  everything, about a quarter of an hour
+    [cyan]warren bench[/cyan]                  everything, about half an hour
 
     [cyan]warren bench --quick[/cyan]          everything at small sizes, to see that it works
 
