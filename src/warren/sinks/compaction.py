@@ -34,7 +34,7 @@ NOTE: Final = "_replaces.json"
 _LARGE_BYTES: Final = 256 * 1024 * 1024
 # how much of a file is held in memory before it is written, by Java and by Python
 _ROW_GROUP_BYTES: Final = 32 * 1024 * 1024
-_ROW_GROUP_ROWS: Final = 500_000
+_ROW_GROUP_ROWS: Final = 250_000
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -127,7 +127,8 @@ class Upkeep:
         files.remove(draft)
         if self._disk is not None:
             sources = tuple(self._disk / directory / name for name in names)
-            _merge_on_disk(session, _Merge(sources, self._disk / draft / "part-0.parquet", self._compression))
+            merge = _Merge(sources, self._disk / draft / "part-0.parquet", self._compression)
+            session.range(1).coalesce(1).mapInArrow(merge, "nothing long").toArrow()
         else:
             _merge(
                 session,
@@ -176,24 +177,25 @@ class _Merge:
         with pq.ParquetWriter(
             self.target, schema, compression=self.compression, store_schema=False
         ) as writer:
-            for table in self._row_groups():
-                writer.write_table(table.cast(schema), row_group_size=table.num_rows)
+            for batches in self._row_groups():
+                tables = [schema.empty_table(), *(pa.Table.from_batches([each]) for each in batches)]
+                table = pa.concat_tables(tables, promote_options="permissive").cast(schema)
+                writer.write_table(table, row_group_size=table.num_rows)
         # before the small ones go
         durable.sync(self.target)
 
-    def _row_groups(self) -> Iterator[pa.Table]:
-        tables: list[pa.Table] = []
+    def _row_groups(self) -> Iterator[list[pa.RecordBatch]]:
+        batches: list[pa.RecordBatch] = []
         for source in self.sources:
-            tables.append(pq.ParquetFile(source).read())
-            if sum(table.num_rows for table in tables) >= _ROW_GROUP_ROWS:
-                yield pa.concat_tables(tables, promote_options="permissive")
-                tables = []
-        if tables:
-            yield pa.concat_tables(tables, promote_options="permissive")
-
-
-def _merge_on_disk(session: SparkSession, merge: _Merge) -> None:
-    session.range(1).coalesce(1).mapInArrow(merge, "nothing long").toArrow()
+            # in pieces: a file that was merged before has millions of rows
+            with pq.ParquetFile(source) as file:
+                for batch in file.iter_batches(_ROW_GROUP_ROWS):
+                    batches.append(batch)
+                    if sum(each.num_rows for each in batches) >= _ROW_GROUP_ROWS:
+                        yield batches
+                        batches = []
+        if batches:
+            yield batches
 
 
 def _merge(session: SparkSession, sources: list[str], target: str, compression: str) -> None:
