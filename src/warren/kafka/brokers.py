@@ -111,15 +111,21 @@ class Brokers:
         - Kafka 0.10.0 deletes the metadata of a group when its last member leaves, and its commits stay.
         """
         if self._before_0_11 is None:
-            seconds = limit.left() * _FIRST_SHARE
-            # a request that came with 0.11; whether we may send it does not matter
-            resource = ConfigResource(ConfigResource.Type.TOPIC, "__consumer_offsets")
-            (asked,) = self._client.describe_configs([resource], request_timeout=seconds).values()
-            error = _error_of(asked, seconds)
+            error = self._configs_error(limit.left() * _FIRST_SHARE)
+            if error is not None and _code(error) in _NO_ANSWER:
+                # the client waits for a controller that may be dead, until it has asked again who it is
+                self.listing(limit)
+                error = self._configs_error(limit.left() * _FIRST_SHARE)
             if error is not None and _code(error) in _NO_ANSWER:
                 raise self._unreachable(error) from error
             self._before_0_11 = _code(error) == KafkaError._UNSUPPORTED_FEATURE
         return self._before_0_11
+
+    def _configs_error(self, seconds: float) -> KafkaException | TimeoutError | None:
+        """What comes of a request that Kafka 0.11 introduced; whether we may send it does not matter."""
+        resource = ConfigResource(ConfigResource.Type.TOPIC, "__consumer_offsets")
+        (asked,) = self._client.describe_configs([resource], request_timeout=seconds).values()
+        return _error_of(asked, seconds)
 
     def partitions(self, limit: Limit) -> dict[str, list[int]]:
         """Topic: its partitions, of all topics."""

@@ -40,6 +40,8 @@ def heads(survey: Survey, topic: str) -> list[int]:
 
 def test_topics_that_come_grow_go_and_come_again(broker: Broker) -> None:
     hands, mine = Hands(broker), surveyor(broker)
+    # a list without any topic is not believed
+    hands.make("survey-stays")
     assert heads(mine.survey(now_ms()), "survey-topic") == []
     hands.make("survey-topic", 2)
     hands.fill("survey-topic", 4, partition=1)
