@@ -19,7 +19,7 @@ from warren.bench.workload import Site, Sizes, Tell, site
 MIB: Final = 2**20
 # the default of trigger-interval: with longer triggers clusters would wait for each other
 TRIGGER_P95_S: Final = 5.0
-_SIZES: Final = Sizes(groups=20, partitions=5, offsets_partitions=4)
+SIZES: Final = Sizes(groups=20, partitions=5, offsets_partitions=4)
 _SAMPLE_S: Final = 1.0
 # until every cluster has caught up
 _READY_S: Final = 300.0
@@ -31,7 +31,7 @@ class ClustersPlan:
 
     counts: tuple[int, ...] = (1, 10, 30)
     # of each cluster: they are one broker under many names, so that only Warren is measured
-    sizes: Sizes = _SIZES
+    sizes: Sizes = SIZES
     rate: float = 10
     warm_up_s: float = 20.0
     seconds: float = 30.0

@@ -8,22 +8,21 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import httpx
-import psutil
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from warren.bench import machine
-from warren.bench.clusters import MIB
+from warren.bench.clusters import MIB, SIZES
 from warren.bench.figures import Better, Figure, Report, percentiles
 from warren.bench.line import BenchError
-from warren.bench.process_tree import typical
+from warren.bench.process_tree import thread_count, typical
 from warren.bench.steady import Running, SteadyPlan, running, wait
-from warren.bench.workload import CLUSTER, Site, Sizes, Tell, site
+from warren.bench.workload import Site, Sizes, Tell, cluster_names, site
 from warren.demo.broker import HOST, Broker
 from warren.demo.commit_records import Shape
 from warren.demo.credentials import Credentials
@@ -35,7 +34,7 @@ GROWTH_MIB: Final = 50.0
 _SAMPLE_S: Final = 2.0
 # until the clusters have caught up, or have again
 _READY_S: Final = 180.0
-# of a slow broker: it runs for the second time in every first
+# how long the slow broker is held, and how long it runs, in turn
 _SLOW_S: Final = (0.45, 0.05)
 _ASK_S: Final = 0.1
 # the first and the last part of the measured time: what has grown between them
@@ -49,7 +48,7 @@ class OutagesPlan:
     """How many clusters without trouble, how small they are, and how long the outages last."""
 
     healthy: int = 6
-    sizes: Sizes = field(default_factory=lambda: Sizes(groups=20, partitions=5, offsets_partitions=4))
+    sizes: Sizes = SIZES
     rate: float = 10
     warm_up_s: float = 60.0
     seconds: float = 90.0
@@ -57,7 +56,7 @@ class OutagesPlan:
     @property
     def names(self) -> list[str]:
         """The clusters without trouble."""
-        return [CLUSTER, *(f"{CLUSTER}-{number}" for number in range(2, self.healthy + 1))]
+        return cluster_names(self.healthy)
 
     @property
     def steady(self) -> SteadyPlan:
@@ -172,7 +171,7 @@ def _measured(
 
 def _outage(plan: OutagesPlan, warren: Running, tell: Tell) -> dict[str, Any]:
     """What people notice of the clusters without trouble, and what grows meanwhile."""
-    begin, threads_before = time.time(), _threads(warren.subject.pid)
+    begin, threads_before = time.time(), thread_count(warren.subject.pid)
     asked_ms: list[float] = []
     with httpx.Client(base_url=warren.url, timeout=30) as client:
         while (passed := time.time() - begin) < plan.seconds:
@@ -182,7 +181,7 @@ def _outage(plan: OutagesPlan, warren: Running, tell: Tell) -> dict[str, Any]:
             asked_ms.append((time.perf_counter() - began) * 1000)
             tell("measure", passed, plan.seconds)
             time.sleep(_ASK_S)
-    end, threads = time.time(), _threads(warren.subject.pid)
+    end, threads = time.time(), thread_count(warren.subject.pid)
     warren.subject.ask("triggers", begin=begin, end=end, clusters=plan.names)
     part = (end - begin) / _PARTS
     first, last = (
@@ -195,18 +194,6 @@ def _outage(plan: OutagesPlan, warren: Running, tell: Tell) -> dict[str, Any]:
         "threads": [threads_before, threads],
         "memory": [first, last],
     }
-
-
-def _threads(pid: int) -> int:
-    """Of a process and its descendants."""
-    root = psutil.Process(pid)
-    total = 0
-    for process in (root, *root.children(recursive=True)):
-        try:
-            total += process.num_threads()
-        except psutil.NoSuchProcess:
-            continue
-    return total
 
 
 def _health(url: str) -> dict[str, Any]:

@@ -121,6 +121,18 @@ def typical(samples: Sequence[Sample]) -> dict[str, int]:
     return {role: int(np.median([each.memory.get(role, 0) for each in samples])) for role in sorted(roles)}
 
 
+def thread_count(pid: int) -> int:
+    """Threads of a process and its descendants."""
+    root = psutil.Process(pid)
+    count = 0
+    for process in (root, *root.children(recursive=True)):
+        try:
+            count += process.num_threads()
+        except psutil.NoSuchProcess:
+            continue
+    return count
+
+
 def _memory(pid: int) -> int:
     """Bytes, with the process's part of what it shares (PSS); RSS where the system has no PSS."""
     rollup = Path(f"/proc/{pid}/smaps_rollup")

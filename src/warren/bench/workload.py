@@ -66,8 +66,7 @@ class Site:
         `others`: further ones by name, each with its `servers`, and its `sasl` if it needs a login."""
         directory = Path(tempfile.mkdtemp(prefix="warren-", dir=self.directory))
         configuration = _configuration(self.servers, directory)
-        for number in range(2, clusters + 1):
-            name = f"{CLUSTER}-{number}"
+        for name in cluster_names(clusters)[1:]:
             configuration["cluster"][name] = configuration["cluster"][CLUSTER]
             configuration["consumer"][name] = {**configuration["consumer"][CLUSTER], "cluster": name}
         for name, other in (others or {}).items():
@@ -89,6 +88,11 @@ class Site:
             configuration["sink"] = sinks
         (directory / "burrow.json").write_text(json.dumps(configuration))
         return directory
+
+
+def cluster_names(count: int) -> list[str]:
+    """What the broker is called when it stands for so many clusters."""
+    return [CLUSTER, *(f"{CLUSTER}-{number}" for number in range(2, count + 1))]
 
 
 @contextmanager
