@@ -45,7 +45,7 @@ SET_BY_WARREN: Final[Mapping[str, str]] = MappingProxyType(
     | dict.fromkeys(
         (
             *("group.id", "enable.auto.commit", "enable.partition.eof", "auto.offset.reset", "check.crcs"),
-            *("fetch.wait.max.ms", "fetch.max.bytes", "max.partition.fetch.bytes"),
+            *("fetch.wait.max.ms", "fetch.max.bytes", "max.partition.fetch.bytes", "fetch.queue.backoff.ms"),
             *("queued.max.messages.kbytes", "isolation.level", "reconnect.backoff.max.ms"),
         ),
         _READING,

@@ -51,6 +51,8 @@ _CONSUMER: Final = {
     "fetch.max.bytes": 52_428_800,
     "max.partition.fetch.bytes": 4_194_304,
     "queued.max.messages.kbytes": 32_768,
+    # the queue is full while a chunk is decoded: with the default of 1 s a replay waits for records a fifth of its time
+    "fetch.queue.backoff.ms": 20,
     "log_level": 2,
 }
 
@@ -106,10 +108,13 @@ class Drain:
                     self._assign(reading)
                     asked = now
                 if sum(map(len, parts)) >= CHUNK or sum(each.nbytes for each in parts) >= CHUNK_BYTES:
-                    yield _joined(parts)
-                    parts = []
+                    # nothing is in memory twice while the chunk is decoded
+                    chunk, parts = _joined(parts), []
+                    yield chunk
+                    del chunk
             if parts:
-                yield _joined(parts)
+                chunk, parts = _joined(parts), []
+                yield chunk
         finally:
             self._consumer.unassign()
 
