@@ -19,6 +19,7 @@ from warren import durable
 from warren.memory import release_memory
 from warren.sinks.hadoop import UNFINISHED, FileInfo, Files
 from warren.sinks.tables import SCHEMAS
+from warren.sinks.work import row_count
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -164,7 +165,7 @@ class _Merge:
     compression: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if any(batch.num_rows for batch in batches):
+        if row_count(batches):
             self._write()
             release_memory()
         yield from ()

@@ -33,6 +33,12 @@ _OUTCOME: Final = pa.schema([(name, kind) for name, (_, kind) in _COLUMNS.items(
 _WRITERS: dict[tuple[str, int], Writer] = {}
 
 
+def row_count(batches: Iterable[pa.RecordBatch]) -> int:
+    """How many rows a task has. All are read: Spark ends a worker whose task leaves some, and the next trigger of a
+    cluster would wait for a new one and its connections (0.15 s)."""
+    return sum(batch.num_rows for batch in batches)
+
+
 @dataclass(frozen=True)
 class Work:
     """What a task does; travels to it, secrets included, and is never printed."""
@@ -51,7 +57,7 @@ class Work:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """For Spark's `mapInArrow`; the rows only say that there is something to do."""
-        if not any(batch.num_rows for batch in batches):
+        if not row_count(batches):
             return
         previous = self.previous
         for path in self.samples:
@@ -88,6 +94,8 @@ class Work:
         try:
             written = self._writer().write(batch)
         except TryAgainError as error:
+            # the next one reads its certificates again, and asks anew what the server is
+            _WRITERS.pop((self.sink, self.start), None)
             return unwritten | {"error": str(error) or type(error).__name__}, ()
         outcome = {"rows": written.rows, "rejected": written.rejected, "reason": written.reason}
         return unwritten | outcome | {"written": True}, tuple(written.files)

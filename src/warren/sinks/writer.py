@@ -58,7 +58,8 @@ class Written:
 
 
 class Writer(Protocol):
-    """Lives in one of Spark's Python processes and is kept there from sample to sample; called by one thread."""
+    """Lives in one of Spark's Python processes and is kept there from sample to sample, until it fails; called by one
+    thread. There may be one in each of several processes, which take turns."""
 
     def write(self, batch: Batch) -> Written:
         """Write a sample. TryAgainError: the whole sample comes again later.

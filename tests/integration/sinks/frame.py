@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -76,6 +77,7 @@ class RecordingWriter:
             "previous": batch.previous.name if batch.previous else None,
             "groups": batch.tables.groups.num_rows,
             "partitions": batch.tables.partitions.num_rows,
+            "process": os.getpid(),
         }
         (self.directory / f"{batch.number}.json").write_text(json.dumps(told))
         if (self.directory / "reject").exists():

@@ -96,6 +96,16 @@ def test_a_sink_that_hangs_keeps_no_place_from_clusters(session: SparkSession, t
         running.wait("a", 1)
 
 
+def test_a_batch_leaves_its_process_to_the_next_one(session: SparkSession, tmp_path: Path) -> None:
+    """Triggers had to wait for a new process after each batch, and no writer was kept from one batch to the next."""
+    target = tmp_path / "target"
+    with running_sinks(session, tmp_path, {"a": recording(target)}) as running:
+        running.wait("a", 6)
+    processes = {json.loads(path.read_text())["process"] for path in target.glob("*.json")}
+    # of the two that stay idle any may take the next task
+    assert len(processes) <= 2
+
+
 def test_samples_beyond_the_bounds_are_dropped_and_counted(session: SparkSession, tmp_path: Path) -> None:
     target = tmp_path / "target"
     sink = recording(target)
