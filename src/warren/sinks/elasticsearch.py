@@ -118,7 +118,6 @@ class ElasticsearchWriter:
         product = "OpenSearch" if kind.server == "opensearch" else "Elasticsearch"
         self._server = f"{product} at {', '.join(_host(url) for url in kind.urls)}"
         self._client = self._connected(kind)
-        self._template_seen = not kind.template
 
     def write(self, batch: Batch) -> Written:
         sent = rejected = 0
@@ -170,8 +169,9 @@ class ElasticsearchWriter:
         return _CLIENTS[kind.server](address)
 
     def _ensure_template(self) -> None:
-        """Put the index template, once, unless one of that name is there that is not ours."""
-        if self._template_seen:
+        """Put the index template unless one of that name is there that is not ours. Before every sample: the index of
+        a new day is made with the template that is there then, and somebody may have emptied the server."""
+        if not self._kind.template:
             return
         name, wanted = self._kind.template, index_template(self._kind.index)
         try:
@@ -185,7 +185,6 @@ class ElasticsearchWriter:
                     "the right manage_index_templates, or put a template yourself and set manage-template = false"
                 ) from error
             raise
-        self._template_seen = True
 
     def _try_again(self, error: SearchError) -> TryAgainError:
         match error:

@@ -218,6 +218,9 @@ class SampleProducer:
         elif self._failed:
             raise KafkaException(self._failed[0])
         self._committed = number
+        if rejected:
+            # the next producer asks how large a record may be: somebody may change that now
+            self._discard()
         return Sent(rows, rejected, reason)
 
     def _produce(

@@ -131,6 +131,15 @@ def test_a_template_of_somebody_else_stays(elasticsearch: SearchServer, name: st
     assert index["mappings"]["_meta"] == {"mine": True}
 
 
+def test_a_template_that_is_deleted_meanwhile_is_put_again(elasticsearch: SearchServer, name: str) -> None:
+    settings = sink(elasticsearch, name)
+    writer = kind_of(settings, Settings()).writer()
+    for number in (1, 2):
+        writer.write(Batch(number, now_ms(), example_tables(at_ms=now_ms())))
+        assert elasticsearch.request("GET", f"_index_template/{name}")["index_templates"]
+        elasticsearch.request("DELETE", f"_index_template/{name}")
+
+
 def test_a_mapping_that_does_not_fit_rejects_those_documents_and_no_other(
     elasticsearch: SearchServer, name: str
 ) -> None:

@@ -20,6 +20,9 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
     AclOperation,
     AclPermissionType,
     AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
     NewTopic,
     ResourcePatternType,
     ResourceType,
@@ -280,6 +283,23 @@ def test_a_record_that_is_too_large_is_left_out_and_counted(broker: Broker, tmp_
     assert "too large" in written.reason
     # the client's batches are no larger than what the topic takes
     assert write(made.writer(), batch(2)).rows == 9
+    assert samples(committed(broker, topic)) == {2: 9}
+
+
+def test_a_topic_that_takes_larger_records_from_now_on_gets_them(broker: Broker, tmp_path: Path) -> None:
+    topic = made_topic(broker, max_message_bytes="1500")
+    writer = kind(broker, tmp_path, topic).writer()
+    moment = now_ms()
+    large = example_tables("c" * 2000, moment)
+    assert write(writer, Batch(1, moment, large)).rejected == 9
+    resource = ConfigResource(ResourceType.TOPIC, topic)
+    resource.add_incremental_config(
+        ConfigEntry("max.message.bytes", "100000", incremental_operation=AlterConfigOpType.SET)
+    )
+    admin = AdminClient(broker.client_settings)
+    (changed,) = admin.incremental_alter_configs([resource]).values()
+    changed.result(PATIENCE_S)
+    assert write(writer, Batch(2, moment, large)).rows == 9
     assert samples(committed(broker, topic)) == {2: 9}
 
 

@@ -84,15 +84,20 @@ def _asked(receiver: SearchReceiver) -> list[str]:
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_the_template_is_put_once_by_each_writer_and_only_when_asked(server: str) -> None:
+def test_the_template_is_put_when_it_is_not_there_and_only_when_asked(server: str) -> None:
     with SearchReceiver() as receiver:
         one = writer(server, receiver.url, index="lag-%Y")
         one.write(Batch(1, 0, example_tables()))
         one.write(Batch(2, 0, example_tables()))
-        assert _asked(receiver) == ["GET", "PUT"]
-        assert receiver.templates["lag"]["index_patterns"] == ["lag-*"]
-        write(server, receiver.url, index="lag-%Y")
         assert _asked(receiver) == ["GET", "PUT", "GET"]
+        assert receiver.templates["lag"]["index_patterns"] == ["lag-*"]
+        # another writer finds it
+        write(server, receiver.url, index="lag-%Y")
+        assert _asked(receiver) == ["GET", "PUT", "GET", "GET"]
+        # somebody has emptied the server
+        receiver.templates.clear()
+        one.write(Batch(3, 0, example_tables()))
+        assert _asked(receiver) == ["GET", "PUT", "GET", "GET", "GET", "PUT"]
         write(server, receiver.url, **{"index": "other-%Y", "manage-template": False})
         assert list(receiver.templates) == ["lag"]
 
