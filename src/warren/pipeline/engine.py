@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+    from warren.common.frames import Frame
     from warren.config import Settings
     from warren.snapshot.view import ClusterView
 
@@ -144,15 +145,19 @@ class Engine:
             if view is not None:
                 self._publish(cluster, self._models[cluster].view(view.number, now_ms()))
 
-    def _take(self, cluster: str, batch: int, rows: list[tuple[int, str, bytes]]) -> tuple[Counts, LookTaken]:
+    def _take(
+        self, cluster: str, batch: int, frames: list[Frame], count: Callable[[Counts], None]
+    ) -> LookTaken:
         with self._locks[cluster]:
             model = self._models[cluster]
-            model.take(rows)
+            model.take(frames)
             self._missing[cluster].write(model.missing)
+            # who sees the view finds its records counted
+            count(model.counts)
             if model.look.as_of_ms:
                 # else there is no moment yet as of which groups could be evaluated
                 self._publish(cluster, model.view(batch, now_ms()))
-        return model.counts, model.look
+        return model.look
 
     def _look_for_gone_groups(self, name: str) -> None:
         refresh_s = self._settings.cluster[name].groups_reaper_refresh

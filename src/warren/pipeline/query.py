@@ -21,13 +21,14 @@ from warren.pipeline.error_log import ErrorLog
 from warren.pipeline.location import check_location
 from warren.pipeline.source import ClusterSource
 from warren.pipeline.supervisor import SupervisedQuery
-from warren.pipeline.torn_files import remove_torn_files
+from warren.pipeline.unfinished import forget_unfinished, remove_torn_files
 from warren.storage.operator import WindowOperator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from warren.common.frames import Frame
     from warren.common.look import LookTaken
     from warren.pipeline.source import SourceSettings
     from warren.snapshot.read_model import Counts
@@ -99,9 +100,10 @@ class ClusterQuery(SupervisedQuery):
         self,
         session: SparkSession,
         settings: QuerySettings,
-        on_batch: Callable[[int, list[tuple[int, str, bytes]]], tuple[Counts, LookTaken]],
+        on_batch: Callable[[int, list[Frame], Callable[[Counts], None]], LookTaken],
     ) -> None:
-        """`on_batch` takes a trigger's number and frames and returns what was read and how the look went."""
+        """`on_batch` takes a trigger's number, its frames and what counts the records that were read, which it calls
+        before others see the result; it returns how the look went."""
         super().__init__(session, f"query-{settings.cluster}", {"cluster": settings.cluster})
         self._settings = settings
         self._on_batch = on_batch
@@ -120,6 +122,9 @@ class ClusterQuery(SupervisedQuery):
         # Spark would refuse offsets of another format with an unhelpful error
         source.planned_last(settings.checkpoint)
         check_location(settings.checkpoint)
+        if self._query is None:
+            # the first start in this process
+            forget_unfinished(settings.checkpoint)
         watched = {each.name: each.groups for each in settings.source.offsets} | {
             label(each): each.groups for each in settings.source.polled
         }
@@ -151,8 +156,12 @@ class ClusterQuery(SupervisedQuery):
         # next start would continue after it, without its windows
         table = frame.toArrow()
         rows = zip(*(table.column(name).to_pylist() for name in ("bucket", "kind", "payload")), strict=True)
-        counts, look = self._on_batch(batch, list(rows))
+        look = self._on_batch(batch, list(rows), self._count)
+        self._first = False
+        # the last: who sees that all has been read finds it in the view
         self._tell(look)
+
+    def _count(self, counts: Counts) -> None:
         now = time.monotonic()
         self.progress.records += counts.records
         self.progress.denied += counts.denied
@@ -162,7 +171,6 @@ class ClusterQuery(SupervisedQuery):
             log.info("records skipped", cluster=self._settings.cluster, reasons=counts.skipped)
         self.progress.rate = round(counts.records / max(now - self._took, 0.001))
         self._took = now
-        self._first = False
 
     def _tell(self, look: LookTaken) -> None:
         progress = self.progress

@@ -19,7 +19,7 @@ from warren.clock import now_ms
 from warren.common.sink_state import SinkProgress
 from warren.errors import WarrenError
 from warren.pipeline.supervisor import SupervisedQuery, back_off_s, root_cause
-from warren.pipeline.torn_files import remove_torn_files
+from warren.pipeline.unfinished import remove_torn_files
 from warren.sinks.outbox import Outbox
 from warren.sinks.plan import Plan, PlanFile
 from warren.sinks.selection import Selection

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import threading
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 
 from warren.cluster.source import HeadsSettings
+from warren.common.frames import Frame
+from warren.common.look import LookTaken
+from warren.config import Settings
+from warren.pipeline.engine import Engine
 from warren.pipeline.query import MOST_TRIGGERS, ClusterQuery, QuerySettings
 from warren.pipeline.source import SourceSettings
+from warren.snapshot.read_model import Counts
 from warren.storage.bucket import WindowSettings
 
 
@@ -22,7 +30,28 @@ class CutOff:
         raise PySparkException("Job was cancelled")
 
 
-def query_of_nothing() -> ClusterQuery:
+class Taken:
+    """A trigger's frames."""
+
+    def toArrow(self) -> pa.Table:
+        return pa.table({"bucket": [1], "kind": ["windows"], "payload": [b""]})
+
+
+class Model:
+    """A read model after a trigger that read three records, the last there were."""
+
+    counts = Counts(records=3)
+    look = LookTaken(5, "", caught_up=True)
+    missing = ()
+
+    def take(self, frames: list[Frame]) -> None:
+        assert frames == [(1, "windows", b"")]
+
+    def view(self, number: int, _now_ms: int) -> Any:
+        return SimpleNamespace(number=number)
+
+
+def query_of_nothing(on_batch: Any = None) -> ClusterQuery:
     settings = QuerySettings(
         "c",
         SourceSettings(HeadsSettings({"bootstrap.servers": "nowhere"}, 1, Path()), ()),
@@ -30,7 +59,7 @@ def query_of_nothing() -> ClusterQuery:
         Path(),
         1.0,
     )
-    return ClusterQuery(cast("Any", None), settings, cast("Any", None))
+    return ClusterQuery(cast("Any", None), settings, on_batch)
 
 
 @pytest.mark.parametrize("stopping", [False, True])
@@ -41,6 +70,24 @@ def test_a_trigger_that_is_cut_off_is_never_called_done(stopping: bool) -> None:
     # a return would let Spark write it down as done, and its windows would be missing for ever
     with pytest.raises(PySparkException):
         query._take(cast("Any", CutOff()), 7)
+
+
+def test_a_trigger_is_counted_then_shown_then_called_caught_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine(Settings())
+    engine._models["c"] = cast("Any", Model())
+    engine._locks["c"] = threading.Lock()
+    engine._missing["c"] = cast("Any", SimpleNamespace(write=lambda _: None))
+    query = query_of_nothing(partial(engine._take, "c"))
+    shown = []
+
+    def show(cluster: str, view: Any) -> None:
+        assert cluster == "c"
+        shown.append((view.number, query.progress.records, query.progress.caught_up))
+
+    monkeypatch.setattr(engine, "_publish", show)
+    query._take(cast("Any", Taken()), 7)
+    assert shown == [(7, 3, False)]
+    assert query.progress.caught_up
 
 
 def test_the_times_of_the_last_triggers_are_kept_and_bounded() -> None:
