@@ -68,6 +68,9 @@ def begin(settings: Settings, now: datetime) -> None:
     if settings.general.stdout_logfile:
         redirect_output(Path(settings.general.stdout_logfile), now)
     configure(settings.logging)
+    # Python would write their tracebacks to standard error, between the lines of the log
+    threading.excepthook = _log_end_of_thread
+    sys.unraisablehook = _log_ignored
     log = structlog.stdlib.get_logger("warren.config")
     for warning in settings.warnings:
         log.warning("configuration", problem=warning)
@@ -158,6 +161,21 @@ def utc() -> datetime:
 def local_time() -> datetime:
     """Now, in local time."""
     return datetime.now(UTC).astimezone()
+
+
+def _log_end_of_thread(ended: threading.ExceptHookArgs) -> None:
+    if ended.exc_type is SystemExit:
+        return
+    log = structlog.stdlib.get_logger("warren")
+    raised = (ended.exc_type, ended.exc_value, ended.exc_traceback)
+    log.error("a thread ended with an error", thread=getattr(ended.thread, "name", ""), exc_info=raised)
+
+
+def _log_ignored(ignored: Any) -> None:
+    """For example in a destructor, or in a callback at the end of the process."""
+    log = structlog.stdlib.get_logger("warren")
+    raised = (ignored.exc_type, ignored.exc_value, ignored.exc_traceback)
+    log.warning("an error was ignored", where=repr(ignored.object), exc_info=raised)
 
 
 def _processors(clock: Clock) -> list[structlog.typing.Processor]:

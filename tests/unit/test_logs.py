@@ -298,15 +298,65 @@ def test_a_file_for_standard_output_that_cannot_be_written(tmp_path: Path) -> No
         redirect_output(tmp_path / "file" / "burrow.out", NOW)
 
 
-def test_the_start_writes_the_configuration_s_warnings(tmp_path: Path) -> None:
-    (tmp_path / "burrow.toml").write_text(f"[logging]\nfilename = '{tmp_path}/burrow.log'\n")
-    script = """
-import sys
+# begins the log as `warren run` does
+BEGUN = """
+import sys, threading
 from datetime import datetime, UTC
 from warren.config import load
 from warren.logs import begin
 begin(load(sys.argv[1], {}), datetime.now(UTC))
 """
-    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, env=os.environ)
-    (line,) = (tmp_path / "burrow.log").read_text().splitlines()
-    assert json.loads(line)["problem"].startswith("cluster: there is no cluster")
+
+
+def said(directory: Path, script: str) -> list[dict[str, Any]]:
+    """The lines of the log after the first, a warning that is there without clusters; nothing is written elsewhere."""
+    (directory / "burrow.toml").write_text(f"[logging]\nfilename = '{directory}/burrow.log'\n")
+    done = subprocess.run(
+        [sys.executable, "-c", BEGUN + script, str(directory)],
+        check=True,
+        env=os.environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert done.stdout == b""
+    first, *rest = map(json.loads, (directory / "burrow.log").read_text().splitlines())
+    assert first["problem"].startswith("cluster: there is no cluster")
+    return rest
+
+
+def test_the_start_writes_the_configuration_s_warnings(tmp_path: Path) -> None:
+    assert said(tmp_path, "") == []
+
+
+def test_a_thread_that_ends_with_an_error_is_logged(tmp_path: Path) -> None:
+    script = """
+def fails():
+    raise ValueError("of no use")
+thread = threading.Thread(target=fails, name="helper")
+thread.start()
+thread.join()
+"""
+    (line,) = said(tmp_path, script)
+    assert (line["level"], line["msg"], line["thread"]) == ("error", "a thread ended with an error", "helper")
+    assert "ValueError: of no use" in line["exception"]
+
+
+def test_a_thread_that_ends_itself_is_no_error(tmp_path: Path) -> None:
+    assert said(tmp_path, "thread = threading.Thread(target=sys.exit); thread.start(); thread.join()") == []
+
+
+@pytest.mark.parametrize(
+    "moment", [pytest.param("del made", id="running"), pytest.param("", id="at the end")]
+)
+def test_an_error_that_python_ignores_is_logged(tmp_path: Path, moment: str) -> None:
+    script = f"""
+class Made:
+    def __del__(self):
+        raise ValueError("of no use")
+made = Made()
+{moment}
+"""
+    (line,) = said(tmp_path, script)
+    assert (line["level"], line["msg"]) == ("warn", "an error was ignored")
+    assert "Made.__del__" in line["where"]
+    assert "ValueError: of no use" in line["exception"]

@@ -115,8 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(arguments, prog_name="warren")
     except WarrenError as error:
-        typer.secho("Error: ", fg=typer.colors.RED, bold=True, nl=False, err=True)
-        typer.echo(str(error), err=True)
+        # in one piece: a log line of another thread may come at any time
+        typer.echo(typer.style("Error: ", fg=typer.colors.RED, bold=True) + str(error), err=True)
         sys.exit(error.exit_code)
 
 
