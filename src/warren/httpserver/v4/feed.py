@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warren.httpserver.state import Answers
-from warren.httpserver.v4.parameters import version
+from warren.httpserver.v4.parameters import REVISIONS, version
 from warren.snapshot.model import ClusterSnapshot
 from warren.snapshot.tables import GroupTable
 
 # removed groups that are kept per cluster; a request for earlier changes gets all groups
 MAX_REMOVED: Final = 10_000
+# revisions that the first snapshot of a process can have; those after it leave room for deleted groups
+_FIRST_REVISIONS: Final = REVISIONS // 2
 # interval of checks for a new snapshot
 _LOOK_S: Final = 0.1
 
@@ -58,7 +60,9 @@ class History:
     @classmethod
     def started(cls, snapshot: ClusterSnapshot) -> History:
         table = snapshot.group_table()
-        position = version(snapshot.number)
+        # the process before may have published another snapshot under this number, just before its end: a client who
+        # knows that one must not take this one for the same
+        position = version(snapshot.number, snapshot.taken_at_ms % _FIRST_REVISIONS)
         changed = np.full(len(table.names), position, dtype=np.int64)
         unseen = np.zeros(len(table.names), dtype=np.int64)
         return cls(snapshot, table, position, position, changed, changed.copy(), unseen)

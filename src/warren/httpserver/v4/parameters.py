@@ -16,7 +16,7 @@ MAX_LIMIT: Final = 100_000
 MAX_WINDOWS: Final = 1000
 _MAX_OFFSET: Final = 1_000_000_000
 _UNITS_MS: Final = {"s": 1000, "m": 60_000, "h": 3_600_000}
-_REVISIONS: Final = 1_000_000
+REVISIONS: Final = 1_000_000
 
 GROUP_STATUSES: Final = (Status.OK, Status.WARN, Status.ERR)
 PARTITION_STATUSES: Final = (Status.OK, Status.WARN, Status.STOP, Status.STALL, Status.REWIND)
@@ -150,11 +150,11 @@ def read_version(text: str) -> int:
 
 
 def version(number: int, revision: int = 0) -> int:
-    return number * _REVISIONS + revision
+    return number * REVISIONS + revision
 
 
 def cursor(position: int) -> str:
-    number, revision = divmod(position, _REVISIONS)
+    number, revision = divmod(position, REVISIONS)
     return f"{number}.{revision}" if revision else str(number)
 
 

@@ -51,7 +51,8 @@ def line(group: str, status: Status = Status.OK, lag: int = 0) -> Line:
 
 
 def snapshot(number: int, *lines: Line, at: int = 0) -> Lines:
-    return Lines(number, tuple(sorted(lines, key=lambda each: each.group)), at or number * 1000)
+    # at a moment at which a first snapshot has the plain number for a cursor
+    return Lines(number, tuple(sorted(lines, key=lambda each: each.group)), at or number * 1_000_000)
 
 
 def history(*snapshots: Lines) -> History:
@@ -114,6 +115,26 @@ def test_a_deletion_between_two_triggers_is_told_at_once() -> None:
     assert later.since(changes_since.position, only_status=False).empty
 
 
+def test_a_number_that_the_process_before_had_published_too_is_another_snapshot() -> None:
+    """It was stopped after the publication, before Spark had noted the trigger: the next begins with the same."""
+    before = history(snapshot(4, line("a"), at=41_000), snapshot(5, line("a"), at=42_000))
+    first = history(snapshot(5, line("a", Status.ERR), at=61_000))
+    assert first.since(before.position, only_status=False).complete
+    # and if that one ends as soon
+    second = history(snapshot(5, line("a"), at=81_000))
+    assert second.since(first.position, only_status=False).complete
+    assert second.since(second.position, only_status=False).empty
+    assert cursor(second.with_snapshot(snapshot(6, line("a"))).position) == "6"  # type: ignore[arg-type]
+
+
+def test_deletions_in_the_first_snapshot_do_not_reach_the_next_number() -> None:
+    last = feeds._FIRST_REVISIONS - 1
+    found = history(snapshot(5, line("a"), line("b"), at=last), snapshot(5, line("b")))
+    assert cursor(found.position) == f"5.{last + 1}"
+    later = found.with_snapshot(snapshot(6, line("b", Status.ERR)))  # type: ignore[arg-type]
+    assert names(later, later.since(found.position, only_status=False)) == ["b"]
+
+
 def test_numbers_that_begin_again_begin_a_new_history() -> None:
     found = history(snapshot(5, line("a")), snapshot(0, line("b")))
     assert found.since(version(5), only_status=False).complete
@@ -133,7 +154,7 @@ def test_when_a_status_began() -> None:
         snapshot(2, line("a", Status.WARN), line("b", lag=1), line("c")),
         snapshot(3, line("a", Status.WARN, 7), line("b", lag=2), line("c")),
     )
-    assert found.status_since.tolist() == [2000, 0, 2000]
+    assert found.status_since.tolist() == [2_000_000, 0, 2_000_000]
 
 
 def test_only_so_many_removed_groups_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
