@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
 from tests.configurations import watching
 from tests.e2e.faults import Faults
 from tests.e2e.instance import Instance
 from tests.e2e.listening import HTTP_TEMPLATE, Heard, Listening
+from tests.group_offsets import set_offset
 from tests.integration.pipeline.hands import Hands
 from tests.processes import eventually as eventually_true
 
@@ -54,9 +54,7 @@ def commit_once(broker: Broker) -> None:
     hands = Hands(broker)
     if "told-data" not in hands.admin.list_topics(timeout=10).topics:
         hands.make("told-data")
-    consumer = Consumer({**broker.client_settings, "group.id": "nobody-is-told", "log_level": 0})
-    consumer.commit(offsets=[TopicPartition("told-data", 0, 0)], asynchronous=False)
-    consumer.close()
+    set_offset(hands.admin, "nobody-is-told", "told-data", 0)
 
 
 def test_every_fault_is_told_once_repeated_and_closed_across_a_kill(broker: Broker, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from tests.group_offsets import set_offset
 from tests.pages import ROOT, blocks
 from tests.processes import eventually, kill_session
 
@@ -101,9 +101,7 @@ def place(tmp_path: Path, broker: Broker) -> Place:
     """Beside a cluster in which a group has committed."""
     admin = AdminClient(broker.client_settings)
     admin.create_topics([NewTopic(GROUP, 1)])[GROUP].result(30)
-    consumer = Consumer({**broker.client_settings, "group.id": GROUP, "log_level": 0})
-    consumer.commit(offsets=[TopicPartition(GROUP, 0, 0)], asynchronous=False)
-    consumer.close()
+    set_offset(admin, GROUP, GROUP, 0)
     return Place(tmp_path, broker)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from tests.group_offsets import set_offset
 from tests.integration.pipeline.hands import Hands
 from tests.processes import alive, eventually, kill_session
 
@@ -67,9 +67,7 @@ def run(tmp_path: Path, broker: Broker) -> Iterator[Run]:
     hands = Hands(broker)
     if "stop-data" not in hands.admin.list_topics(timeout=10).topics:
         hands.make("stop-data")
-    consumer = Consumer({**broker.client_settings, "group.id": "stop", "log_level": 0})
-    consumer.commit(offsets=[TopicPartition("stop-data", 0, 0)], asynchronous=False)
-    consumer.close()
+    set_offset(hands.admin, "stop", "stop-data", 0)
     started = Run(tmp_path, broker)
     try:
         yield started
@@ -137,8 +135,9 @@ def test_a_java_that_dies_is_told_in_a_sentence(run: Run) -> None:
 
     assert run.process.wait(STOP_S) == 1, run.output
     # the log may say more; what the command ends with is the sentence
-    (sentence,) = [line for line in run.output.splitlines() if not line.startswith("{")]
-    assert sentence.startswith("Error: Spark ended unexpectedly")
+    sentences = [line for line in run.output.splitlines() if not line.startswith("{")]
+    assert len(sentences) == 1, run.output
+    assert sentences[0].startswith("Error: Spark ended unexpectedly")
 
 
 def test_the_log_during_the_start_is_the_log_and_what_spark_says_outlives_the_stop(run: Run) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.conftest import BrokerFactory
+from tests.group_offsets import set_offset
 from tests.integration.pipeline.hands import Hands, client_of
 from tests.processes import eventually
 
@@ -89,9 +90,7 @@ def transaction(broker: Broker, group: str, offset: int, timeout_s: int = 60) ->
 
 
 def commit(broker: Broker, group: str, offset: int) -> None:
-    consumer = Consumer({**broker.client_settings, "group.id": group, "log_level": 0})
-    consumer.commit(offsets=[TopicPartition(TOPIC, 0, offset)], asynchronous=False)
-    consumer.close()
+    set_offset(Hands(broker).admin, group, TOPIC, offset)
 
 
 def test_a_group_whose_transactions_are_all_aborted_has_no_commit(broker: Broker) -> None:

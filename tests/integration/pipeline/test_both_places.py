@@ -10,8 +10,9 @@ from typing import Any
 
 import httpx
 import pytest
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
+from tests.group_offsets import set_offset
 from tests.integration.pipeline.hands import PATIENCE_S, Hands
 from tests.processes import eventually
 from tests.zookeeper import ZooKeeperServer
@@ -29,10 +30,10 @@ class Team:
     """What runs at the team: Kafka, ZooKeeper, consumers old and new, and Warren with the team's file."""
 
     def __init__(
-        self, broker: Broker, server: ZooKeeperServer, client: KazooClient, settings: Settings
+        self, admin: AdminClient, server: ZooKeeperServer, client: KazooClient, settings: Settings
     ) -> None:
         self.server, self._settings = server, settings
-        self._broker, self._client = broker, client
+        self._admin, self._client = admin, client
         self.start()
 
     def start(self) -> None:
@@ -45,14 +46,7 @@ class Team:
         self.service.__exit__(None, None, None)
 
     def commit_to_kafka(self, group: str, offset: int) -> None:
-        given: dict[str, Any] = {
-            **self._broker.client_settings,
-            "group.id": group,
-            "enable.auto.commit": False,
-        }
-        consumer = Consumer(given)
-        consumer.commit(offsets=[TopicPartition(TOPIC, 0, offset)], asynchronous=False)
-        consumer.close()
+        set_offset(self._admin, group, TOPIC, offset)
 
     def commit_to_zookeeper(self, group: str, offset: int) -> None:
         path = f"/kafka10/consumers/{group}/offsets/{TOPIC}/0"
@@ -113,7 +107,7 @@ def team(broker: Broker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[T
             # each commit has a slot of its own
             "BURROW_STORAGE_DEFAULT_MIN_DISTANCE": "0",
         }
-        team = Team(broker, server, client, load(directory, environment))
+        team = Team(hands.admin, server, client, load(directory, environment))
         yield team
         team.stop()
         client.stop()

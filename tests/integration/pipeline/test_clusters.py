@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -11,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
-import psutil
 import pytest
 from structlog.testing import capture_logs
 from tests.forwarder import Forwarder
@@ -19,6 +19,7 @@ from tests.guarded import PASSWORD, Access, GuardedBroker, good_logins, guarded_
 from tests.integration.pipeline.hands import Hands, await_view, offsets
 from tests.processes import eventually
 
+from warren.bench.process_tree import thread_count
 from warren.config import load
 from warren.demo.ports import free_port
 from warren.pipeline.engine import Engine
@@ -172,7 +173,7 @@ def test_what_is_wrong_is_said_of_the_one_that_it_is_wrong_with(scene: Scene, cl
 
 
 def test_those_that_do_not_answer_do_not_hold_up_the_others(scene: Scene) -> None:
-    threads = thread_count()
+    threads = thread_count(os.getpid())
     before = {cluster: scene.engine.progress(cluster).triggers for cluster in GOOD}
     # four triggers each, while those that are refused wait in vain once or more
     for cluster in GOOD:
@@ -181,7 +182,7 @@ def test_those_that_do_not_answer_do_not_hold_up_the_others(scene: Scene) -> Non
             60,
         )
     # a client that was made anew in every trigger would have three threads each time
-    assert thread_count() <= threads + 12
+    assert thread_count(os.getpid()) <= threads + 12
 
 
 def test_one_that_dies_is_named_and_comes_back(scene: Scene) -> None:
@@ -220,15 +221,3 @@ def test_secrets_are_not_written_down(scene: Scene) -> None:
         # Spark removes old ones meanwhile
         with contextlib.suppress(FileNotFoundError):
             assert PASSWORD.encode() not in path.read_bytes(), path
-
-
-def thread_count() -> int:
-    """Of this process and of all that it has started."""
-    me = psutil.Process()
-    count = 0
-    for each in (me, *me.children(recursive=True)):
-        try:
-            count += each.num_threads()
-        except psutil.NoSuchProcess:
-            continue
-    return count

@@ -11,6 +11,7 @@ from tests.integration.pipeline.hands import (
     Hands,
     await_view,
     commit,
+    later,
     offsets,
     pipeline_settings,
     reading,
@@ -63,6 +64,8 @@ def test_a_consumer_that_is_added_or_removed_does_not_stop_the_cluster_for_good(
             progress = engine.progress(C)
             assert eventually(partial(getattr, progress, "caught_up"), 30), progress
             assert (progress.error, progress.restarts) == ("", 0)
+            # a trigger that the stop cuts off would be planned afresh from the positions of the life before
+            later(engine, C, 1)
             records = progress.records
             view = engine.snapshot(C)
             assert view is not None

@@ -58,14 +58,20 @@ class Writer(threading.Thread):
 
     def run(self) -> None:
         while not self._stopping.is_set():
-            # a group stays in its partition of the offsets topic
             number = self._random.randrange(len(GROUPS))
-            self._hands.write(OFFSETS, [self._record(GROUPS[number])], partition=number % 2)
+            self._write(number, self._record(GROUPS[number]))
             self._stopping.wait(self._random.random() * 0.04)
 
     def end(self) -> None:
+        """In the end every group is there: the last that was written of one may be a tombstone."""
         self._stopping.set()
         self.join()
+        for number, group in enumerate(GROUPS):
+            self._write(number, commit(group, DATA, number))
+
+    def _write(self, number: int, record: Record) -> None:
+        # a group stays in its partition of the offsets topic
+        self._hands.write(OFFSETS, [record], partition=number % 2)
 
     def _record(self, group: str) -> Record:
         kind, partition = self._random.random(), self._random.randrange(PARTITIONS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from confluent_kafka import Consumer, TopicPartition
+from tests.group_offsets import set_offset
 from tests.integration.pipeline.hands import (
     Hands,
     await_view,
@@ -22,9 +22,7 @@ from warren.demo.broker import Broker
 def test_groups_that_the_brokers_do_not_know_go(broker: Broker, tmp_path: Path) -> None:
     hands = Hands(broker)
     data, commits = hands.make("reaper-data"), hands.make("reaper-offsets")
-    consumer = Consumer({**broker.client_settings, "group.id": "reaper-known", "log_level": 0})
-    consumer.commit(offsets=[TopicPartition(data, 0, 0)], asynchronous=False)
-    consumer.close()
+    set_offset(hands.admin, "reaper-known", data, 0)
     # what was read of a group stays when the brokers forget it without a word
     hands.write(commits, [commit("reaper-known", data, 0), commit("reaper-forgotten", data, 0)])
     cluster = watched(broker.bootstrap_servers, groups_reaper_refresh=3)
