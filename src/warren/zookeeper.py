@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Protocol
 
+from kazoo.client import KazooClient
 from kazoo.exceptions import AuthFailedError, NoAuthError
+from kazoo.protocol.states import KazooState, KeeperState
 from kazoo.security import CREATOR_ALL_ACL
 
 
@@ -36,6 +39,33 @@ def login_options(settings: ZooKeeperLogin) -> dict[str, Any]:
         return options | {"auth_data": [("digest", f"{settings.username}:{password}")]}
     login = {"mechanism": "DIGEST-MD5", "username": settings.username, "password": password}
     return options | {"sasl_options": login}
+
+
+class LoginWatch:
+    """Whether the server has refused a client's login.
+
+    kazoo knows that for a moment only: then its client is closed, and what is asked fails with "Connection has been
+    closed", or the start with "Connection time-out", as after any other end.
+    """
+
+    def __init__(self, client: KazooClient) -> None:
+        self._client = client
+        self._refused = threading.Event()
+        client.add_listener(self._on_state)
+
+    @property
+    def refused(self) -> bool:
+        return self._refused.is_set()
+
+    def cause(self, error: Exception) -> Exception:
+        """Why a request failed with this error."""
+        return AuthFailedError() if self.refused else error
+
+    def _on_state(self, state: KazooState) -> None:
+        if state == KazooState.CONNECTED:
+            self._refused.clear()
+        elif self._client.client_state == KeeperState.AUTH_FAILED:
+            self._refused.set()
 
 
 def reason(error: Exception) -> str:

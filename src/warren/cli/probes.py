@@ -30,7 +30,7 @@ from warren.pipeline.lists import group_filter
 from warren.sinks.elasticsearch import ElasticsearchKind
 from warren.sinks.influxdb import InfluxdbKind
 from warren.sinks.prometheus import PrometheusKind
-from warren.zookeeper import login_options, reason
+from warren.zookeeper import LoginWatch, login_options, reason
 
 # the clients' own log lines would mix with our output
 _SILENT: Final = logging.Logger("warren.probes", level=logging.CRITICAL + 1)
@@ -123,14 +123,17 @@ def _kafka(properties: dict[str, Any], topic: str, limit_s: float, *, groups: bo
 
 def _zookeeper(hosts: str, path: str, limit_s: float, **login: Any) -> str:
     client = KazooClient(hosts=hosts, timeout=limit_s, logger=_SILENT, **login)
+    watch = LoginWatch(client)
     try:
         client.start(timeout=limit_s)
+        # a session is opened before the login: an answer tells that it was accepted
+        client.exists("/")
         # a path that may be listed, not only one that is there
         there = bool(path) and client.get_children(path) is not None
     except NoNodeError:
         there = False
     except (KazooException, KazooTimeoutError) as error:
-        raise UnreachableError(reason(error)) from None
+        raise UnreachableError(reason(watch.cause(error))) from None
     finally:
         client.stop()
         client.close()

@@ -25,7 +25,7 @@ from typing import Any, Final
 from kazoo.client import KazooClient
 from kazoo.exceptions import AuthFailedError, KazooException, NoAuthError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
-from kazoo.protocol.states import Callback, KazooState, KeeperState, WatchedEvent
+from kazoo.protocol.states import Callback, KazooState, WatchedEvent
 from kazoo.retry import KazooRetry
 
 from warren.clock import back_off_s, now_ms
@@ -44,7 +44,7 @@ from warren.consumer.znodes import (
     UnusableError,
 )
 from warren.errors import WarrenError
-from warren.zookeeper import reason
+from warren.zookeeper import LoginWatch, reason
 
 # time from the beginning of a round to that of the next one
 ROUND_S: Final = 1.0
@@ -136,9 +136,7 @@ class ZooKeeperPoller:
             except WarrenError as error:
                 self._findings.fail(str(error))
             except (KazooException, KazooTimeoutError) as error:
-                # a server drops the connection of a login that it refuses: what failed may be the request after it
-                cause = AuthFailedError() if session.refused else error
-                self._findings.fail(f"ZooKeeper {self._settings.hosts}: {reason(cause)}")
+                self._findings.fail(f"ZooKeeper {self._settings.hosts}: {reason(session.login.cause(error))}")
             except Exception as error:  # noqa: BLE001 - a thread that ended would leave its groups blind for ever
                 self._findings.fail(f"ZooKeeper {self._settings.hosts} cannot be read: {error!r}")
             finally:
@@ -282,7 +280,7 @@ class Session:
     def __init__(self, settings: ZooKeeperSettings) -> None:
         self._hosts = settings.hosts
         self._path = settings.path
-        self._lost, self._refused = threading.Event(), threading.Event()
+        self._lost = threading.Event()
         self._lock = threading.Lock()
         # absolute paths of nodes that have changed
         self._events: set[str] = set()
@@ -294,11 +292,12 @@ class Session:
             **settings.login,
         )
         self._client.add_listener(self._on_state)
+        self.login = LoginWatch(self._client)
 
     def open(self) -> None:
         connected, until_s = self._client.start_async(), time.monotonic() + ANSWER_S
         while not connected.wait(0.05):
-            if self.refused:
+            if self.login.refused:
                 raise AuthFailedError
             if time.monotonic() > until_s:
                 raise ReadError(
@@ -306,11 +305,6 @@ class Session:
                 )
         # a server may lag behind the one that we were connected to before
         self._client.sync_async(self._path or "/").get(timeout=ANSWER_S)
-
-    @property
-    def refused(self) -> bool:
-        """Whether the server has refused the login."""
-        return self._refused.is_set()
 
     def close(self) -> None:
         self._client.stop()
@@ -350,7 +344,5 @@ class Session:
                 self._events.add(event.path)
 
     def _on_state(self, state: str) -> None:
-        if self._client.client_state == KeeperState.AUTH_FAILED:
-            self._refused.set()
         if state != KazooState.CONNECTED:
             self._lost.set()

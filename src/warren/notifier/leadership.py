@@ -29,7 +29,7 @@ from kazoo.retry import KazooRetry
 from warren.config.sections import ZooKeeper
 from warren.errors import WarrenError
 from warren.notifier.record import Leadership
-from warren.zookeeper import login_options
+from warren.zookeeper import LoginWatch, login_options
 
 log = structlog.get_logger("warren.notifier")
 
@@ -161,6 +161,7 @@ class Election:
             **login_options(settings),
         )
         self.client.add_listener(self._on_state)
+        self._login = LoginWatch(self.client)
         self._changed = threading.Condition()
         self._connected = False
         # our node under the lock path while we hold the lock
@@ -283,18 +284,21 @@ class Election:
                     self._lead(f"{self._path}/{lock.node}")
             except CancelledError:
                 continue
-            except (NoAuthError, AuthFailedError) as error:
-                log.error(  # noqa: TRY400 - expected
-                    "ZooKeeper refused access: check username and password of [zookeeper] and the ACLs of the path",
-                    error=type(error).__name__,
-                    path=self._path,
-                )
-                self._await(lambda: False, _REFUSED_S)
-                self._connect_again()
             except (KazooException, KazooTimeoutError) as error:
-                log.warning("cannot acquire the notifier's lock", error=type(error).__name__)
-                self._await(lambda: False, _AGAIN_S)
+                self._await(lambda: False, self._told(self._login.cause(error)))
                 self._connect_again()
+
+    def _told(self, error: Exception) -> float:
+        """Say why the lock was not acquired; seconds until the next attempt."""
+        if isinstance(error, NoAuthError | AuthFailedError):
+            log.error(
+                "ZooKeeper refused access: check username and password of [zookeeper] and the ACLs of the path",
+                error=type(error).__name__,
+                path=self._path,
+            )
+            return _REFUSED_S
+        log.warning("cannot acquire the notifier's lock", error=type(error).__name__)
+        return _AGAIN_S
 
     def _connect_again(self) -> None:
         """kazoo does not retry after a refused login; the password may be corrected on the server."""

@@ -1,16 +1,21 @@
 """`warren check --connect` against a real Kafka and a real ZooKeeper, and against nobody."""
 
 import json
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from kazoo.client import KazooClient
+from kazoo.protocol.states import KazooState, KeeperState
 from kazoo.security import ACL, Id, Permissions
+from tests.processes import eventually
 from tests.zookeeper import HOST, ZooKeeperServer
 from typer.testing import CliRunner
 
+from warren.cli import probes
 from warren.cli.main import app
 from warren.demo.broker import Broker
 from warren.demo.ports import free_port
@@ -103,6 +108,38 @@ servers = ["{zookeeper}/guarded"]
             "no permission: the user needs READ on the path and on all nodes below",
         ),
     }
+
+
+@pytest.mark.parametrize("late", ["when it starts", "after the start"])
+def test_a_refused_login_is_told_however_late_it_is_asked_for(
+    zookeeper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    """On a busy machine kazoo's own thread has closed the client before we go on."""
+
+    class Late(KazooClient):  # type: ignore[misc]
+        def start_async(self) -> Any:
+            lost = threading.Event()
+            self.add_listener(lambda state: lost.set() if state == KazooState.LOST else None)
+            connected = super().start_async()
+            self.ended = lambda: lost.is_set() and self.client_state == KeeperState.CLOSED
+            assert late == "after the start" or eventually(self.ended, 20)
+            return connected
+
+        def start(self, timeout: float = 15) -> None:
+            super().start(timeout)
+            assert eventually(self.ended, 20)
+
+    monkeypatch.setattr(probes, "KazooClient", Late)
+    text = f"""
+[zookeeper]
+servers = ["{zookeeper}"]
+auth-type = "sasl"
+username = "warren"
+password = "guessed"
+"""
+    _, answer = checked(tmp_path, text)
+    (one,) = answer["connections"]
+    assert one["detail"] == "the login is refused: check username, password and auth-type"
 
 
 def test_nobody_answers_and_each_has_its_time_limit(tmp_path: Path) -> None:

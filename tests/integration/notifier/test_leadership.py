@@ -10,6 +10,7 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 from kazoo.protocol.states import KeeperState
+from structlog.testing import capture_logs
 from tests.processes import eventually
 from tests.zookeeper import ZooKeeperServer
 
@@ -177,7 +178,7 @@ def test_with_a_login_nobody_else_can_touch_the_lock_and_the_book(
 def test_a_refused_login_is_tried_again(guarded: ZooKeeperServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leadership, "_REFUSED_S", 0.2)
     login = {"auth_type": "sasl", "username": "warren", "password": "wrong", "root_path": "/refused"}
-    with election(guarded.address, "one", **login) as one:
+    with capture_logs() as lines, election(guarded.address, "one", **login) as one:
         given_up = {KeeperState.AUTH_FAILED, KeeperState.CLOSED}
         # the state is the latter before the first attempt, too
         assert eventually(lambda: one._session_log.granted_s is not None, PATIENCE_S)
@@ -186,6 +187,8 @@ def test_a_refused_login_is_tried_again(guarded: ZooKeeperServer, monkeypatch: p
         # kazoo itself would never try again
         one.client._connection.sasl_options["password"] = "pass"
         assert leads(one)
+    assert any(line["event"].startswith("ZooKeeper refused access") for line in lines)
+    assert not any(line["event"] == "cannot acquire the notifier's lock" for line in lines)
 
 
 class TestBurrowInTheSameQueue:
