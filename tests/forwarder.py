@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 import threading
 from collections.abc import Coroutine
 from typing import Any, Self, TypeVar
@@ -20,7 +22,10 @@ class Forwarder:
         self.port, self.target, self.delay_s = port, target, delay_s
         self.address = f"{HOST}:{port}"
         self._loop = asyncio.new_event_loop()
-        self._server: asyncio.Server | None = None
+        # None while closed. Not asyncio's own server: closed, it forgets a connection that it has just accepted, and
+        # the client waits for ever
+        self._listener: socket.socket | None = None
+        self._connections: set[asyncio.Task[None]] = set()
         self._streams: set[asyncio.StreamWriter] = set()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
@@ -42,21 +47,38 @@ class Forwarder:
         self._do(self._close())
 
     async def _open(self) -> None:
-        if self._server is None:
-            self._server = await asyncio.start_server(self._take, HOST, self.port, reuse_address=True)
+        if self._listener is None:
+            self._listener = socket.create_server((HOST, self.port), backlog=100)
+            self._listener.setblocking(False)
+            self._loop.add_reader(self._listener, self._accept, self._listener)
 
     async def _close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            self._server = None
+        if self._listener is not None:
+            self._loop.remove_reader(self._listener)
+            self._listener.close()
+            self._listener = None
         for stream in list(self._streams):
             stream.transport.abort()
 
-    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, listener: socket.socket) -> None:
+        # a client may be gone again
+        with contextlib.suppress(OSError):
+            client, _ = listener.accept()
+            connection = self._loop.create_task(self._take(client, listener))
+            self._connections.add(connection)
+            connection.add_done_callback(self._connections.discard)
+
+    async def _take(self, client: socket.socket, listener: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=client)
         try:
             ahead, back = await asyncio.open_connection(HOST, self.target)
         except OSError:
             writer.transport.abort()
+            return
+        if listener is not self._listener:
+            # closed meanwhile
+            writer.transport.abort()
+            back.transport.abort()
             return
         self._streams |= {writer, back}
         await asyncio.gather(self._pass(reader, back, 0.0), self._pass(ahead, writer, self.delay_s))
