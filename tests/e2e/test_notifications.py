@@ -13,7 +13,6 @@ from tests.configurations import watching
 from tests.e2e.faults import Faults
 from tests.e2e.instance import Instance
 from tests.e2e.listening import HTTP_TEMPLATE, Heard, Listening
-from tests.group_offsets import set_offset
 from tests.integration.pipeline.hands import Hands
 from tests.processes import eventually as eventually_true
 
@@ -49,19 +48,11 @@ def opens(found: Streams, key: tuple[str, str]) -> int:
     return sum(heard.kind == "open" for heard in found[key])
 
 
-def commit_once(broker: Broker) -> None:
-    """Ready means that there is an offsets topic: the first commit makes it."""
-    hands = Hands(broker)
-    if "told-data" not in hands.admin.list_topics(timeout=10).topics:
-        hands.make("told-data")
-    set_offset(hands.admin, "nobody-is-told", "told-data", 0)
-
-
 def test_every_fault_is_told_once_repeated_and_closed_across_a_kill(broker: Broker, tmp_path: Path) -> None:
     faults = Faults(broker, PREFIX)
     groups = faults.groups
     assert len(groups) == 4
-    commit_once(broker)
+    Hands(broker).commit_first("nobody-is-told")
     wanted = list(itertools.product(("hook", "mail", "chat"), groups))
     with Listening() as listening:
         text = configuration(broker) + listening.notifiers(groups, send_interval=SEND_INTERVAL_S)

@@ -15,7 +15,6 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from tests.group_offsets import set_offset
 from tests.integration.pipeline.hands import Hands
 from tests.processes import alive, eventually, kill_session
 
@@ -63,11 +62,7 @@ class Run:
 
 @pytest.fixture
 def run(tmp_path: Path, broker: Broker) -> Iterator[Run]:
-    # ready means that there is an offsets topic: the first commit makes it
-    hands = Hands(broker)
-    if "stop-data" not in hands.admin.list_topics(timeout=10).topics:
-        hands.make("stop-data")
-    set_offset(hands.admin, "stop", "stop-data", 0)
+    Hands(broker).commit_first("stop")
     started = Run(tmp_path, broker)
     try:
         yield started

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
+from tests.group_offsets import set_offset
 from tests.old_broker import OldBroker
 from tests.processes import eventually
 
@@ -125,6 +126,13 @@ class Hands:
         self.admin.create_topics([asked])[topic].result()
         assert eventually(lambda: len(self._heads(topic, partitions)) == partitions, 20)
         return topic
+
+    def commit_first(self, name: str) -> None:
+        """The first commit makes the offsets topic, without which a cluster is not ready. `name`: of group and topic;
+        again on the same broker it changes nothing."""
+        if name not in self.admin.list_topics(timeout=10).topics:
+            self.make(name)
+        set_offset(self.admin, name, name, 0)
 
     def grow(self, topic: str, partitions: int) -> None:
         self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result()
