@@ -119,8 +119,9 @@ class ClientProfile(Section):
     iam: Annotated[str, RefersTo("iam")] = Field(
         default="", description="name of an [iam.N] section, for AWS MSK"
     )
-    dial_timeout: Seconds | None = Field(
-        default=None, description="seconds to wait for a connection; unset: the client's 30"
+    dial_timeout: Seconds = Field(
+        default=10,
+        description="seconds until a connection that was not set up, login included, is tried again",
     )
     read_timeout: Seconds | None = Field(
         default=None, description="seconds to wait for an answer; unset: the client's 60"

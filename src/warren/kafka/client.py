@@ -15,10 +15,12 @@ class UnknownProfileError(WarrenError):
 def client_properties(settings: Settings, profile_name: str, servers: Sequence[str]) -> dict[str, Property]:
     """Everything a client needs, as plain data that can be sent to a worker; pass it to `with_login` there."""
     profile = _profile(settings, profile_name)
-    properties: dict[str, Property] = {"bootstrap.servers": ",".join(servers), "client.id": profile.client_id}
-    if profile.dial_timeout is not None:
-        # the range that librdkafka accepts
-        properties["socket.connection.setup.timeout.ms"] = max(1000, round(profile.dial_timeout * 1000))
+    # times in the range that librdkafka accepts
+    properties: dict[str, Property] = {
+        "bootstrap.servers": ",".join(servers),
+        "client.id": profile.client_id,
+        "socket.connection.setup.timeout.ms": max(1000, round(profile.dial_timeout * 1000)),
+    }
     if profile.read_timeout is not None:
         properties["socket.timeout.ms"] = min(300_000, max(10, round(profile.read_timeout * 1000)))
     if profile.tls:

@@ -52,7 +52,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
         "tls": "",
         "sasl": "",
         "iam": "",
-        "dial-timeout": None,
+        "dial-timeout": 10,
         "read-timeout": None,
         "properties": {},
     },

@@ -53,7 +53,7 @@ SETTINGS = Settings(
 
 
 class Case(NamedTuple):
-    """A profile, and its properties beyond servers and client id."""
+    """A profile, and its properties beyond servers, client id and the usual time for a connection."""
 
     profile: str
     properties: dict[str, Any]
@@ -151,7 +151,11 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.profile or "none")
 def test_properties(case: Case) -> None:
-    common = {"bootstrap.servers": "a:9092,b:9092", "client.id": "burrow-lagchecker"}
+    common = {
+        "bootstrap.servers": "a:9092,b:9092",
+        "client.id": "burrow-lagchecker",
+        "socket.connection.setup.timeout.ms": 10_000,
+    }
     properties = client_properties(SETTINGS, case.profile, SERVERS)
     assert properties == common | case.properties
     # they travel to workers as text
