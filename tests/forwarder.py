@@ -35,8 +35,10 @@ class Forwarder:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+        self._do(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
+        self._loop.close()
 
     def open(self) -> Self:
         self._do(self._open())
@@ -59,6 +61,11 @@ class Forwarder:
             self._listener = None
         for stream in list(self._streams):
             stream.transport.abort()
+
+    async def _end(self) -> None:
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
     def _accept(self, listener: socket.socket) -> None:
         # a client may be gone again

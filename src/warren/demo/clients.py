@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
+from tenacity import Retrying, retry_if_exception, retry_if_result, stop_after_delay, wait_fixed
 
 from warren.errors import ConfigError, WarrenError
 
@@ -123,26 +123,43 @@ def reach(connection: Connection) -> AdminClient:
 def ensure_topics(admin: AdminClient, topics: tuple[TopicSpec, ...]) -> None:
     """Create missing topics; WarrenError for an existing one with another number of partitions."""
     there = admin.list_topics(timeout=REQUEST_S).topics
+    missing = {topic.name: topic for topic in topics if topic.name not in there}
     for topic in topics:
-        found = len(there[topic.name].partitions) if topic.name in there else topic.partitions
-        if found != topic.partitions:
-            raise WarrenError(
-                f"topic {topic.name} has {found} partitions instead of {topic.partitions}: it is not a "
-                "topic of this command; delete it or use another broker"
-            )
-    missing = [
-        NewTopic(topic.name, num_partitions=topic.partitions, config=dict(topic.settings))
-        for topic in topics
-        if topic.name not in there
-    ]
+        if topic.name in there:
+            _expect_partitions(topic, len(there[topic.name].partitions))
     if not missing:
         return
-    for name, future in admin.create_topics(missing, request_timeout=REQUEST_S).items():
+    wanted = [
+        NewTopic(topic.name, num_partitions=topic.partitions, config=dict(topic.settings))
+        for topic in missing.values()
+    ]
+    for name, future in admin.create_topics(wanted, request_timeout=REQUEST_S).items():
         try:
             future.result()
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise WarrenError(f"topic {name} cannot be created: {_sentence(error)}") from error
+            # the list was older than the topic
+            _expect_partitions(missing[name], _partitions_of(admin, name))
+
+
+def _expect_partitions(topic: TopicSpec, found: int) -> None:
+    if found != topic.partitions:
+        raise WarrenError(
+            f"topic {topic.name} has {found} partitions instead of {topic.partitions}: it is not a "
+            "topic of this command; delete it or use another broker"
+        )
+
+
+def _partitions_of(admin: AdminClient, name: str) -> int:
+    """Of a topic that exists; 0 if the brokers do not list it within some seconds."""
+    retrying = Retrying(
+        retry=retry_if_result(lambda count: count == 0),
+        stop=stop_after_delay(LEADER_S),
+        wait=wait_fixed(0.1),
+        retry_error_callback=lambda _: 0,
+    )
+    return int(retrying(lambda: len(admin.list_topics(name, timeout=REQUEST_S).topics[name].partitions)))
 
 
 def heads_of(admin: AdminClient, topics: Mapping[str, int]) -> dict[tuple[str, int], int]:

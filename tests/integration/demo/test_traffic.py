@@ -152,6 +152,23 @@ def test_a_topic_of_somebody_else_is_left_alone(admin: AdminClient) -> None:
     ensure_topics(admin, (TopicSpec("traffic-test-foreign", 2),))
 
 
+def test_a_list_that_is_older_than_a_topic_of_somebody_else(broker: Broker) -> None:
+    class OldList(AdminClient):
+        """Lists no topics, as a broker whose metadata is old, unless it is asked for one by name."""
+
+        def list_topics(self, *args: Any, **settings: Any) -> Any:
+            listed = super().list_topics(*args, **settings)
+            if not args:
+                listed.topics = {}
+            return listed
+
+    admin = OldList({**broker.client_settings, "log_level": 0})
+    ensure_topics(admin, (TopicSpec("traffic-test-unlisted", 2),))
+    with pytest.raises(WarrenError, match="traffic-test-unlisted has 2 partitions instead of 3"):
+        ensure_topics(admin, (TopicSpec("traffic-test-unlisted", 3),))
+    ensure_topics(admin, (TopicSpec("traffic-test-unlisted", 2),))
+
+
 def test_a_second_run_on_the_same_broker_goes_on_and_stop_leaves_nothing(
     broker_factory: BrokerFactory,
 ) -> None:
