@@ -102,7 +102,7 @@ def site(tell: Tell) -> Iterator[Site]:
     try:
         tell("start Kafka", 0, None)
         # an ordinary topic holds the commits, so the broker's own needs one partition only
-        with Broker(data=directory / "kafka", offsets_partitions=1, heap_mb=768) as broker:
+        with Broker(data=directory / "kafka", offsets_partitions=1, heap_mb=768, optimize=True) as broker:
             tell("start Kafka", 1, 1)
             yield Site(broker.bootstrap_servers, directory)
     finally:

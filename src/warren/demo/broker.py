@@ -42,6 +42,8 @@ TRIES: Final = 5
 LOOK_S: Final = 0.02
 # the keeper's time limit for stopping the broker, plus some seconds
 STOP_S: Final = keeper.GRACE_S + 5.0
+# without Java's second compiler a new broker takes 3.5 instead of 5.9 processor seconds to start
+_QUICK_START: Final = "-XX:TieredStopAtLevel=1"
 
 
 # librdkafka's settings, in the type that its clients take
@@ -79,12 +81,14 @@ class Broker:
         tls: bool = False,
         client_certificates: bool = False,
         heap_mb: int = 512,
+        optimize: bool = False,
         settings: Mapping[str, str] | None = None,
         java_options: Sequence[str] = (),
         start_timeout_s: float = 90.0,
         console: Console | None = None,
     ) -> None:
-        """`client_certificates` requires one from clients as well; `settings` are Kafka's own and take precedence."""
+        """`client_certificates` requires one from clients as well; with `optimize` Java starts more slowly and serves
+        large loads better; `settings` are Kafka's own and take precedence."""
         self.port = port
         self.sasl = sasl
         self.start_timeout_s = start_timeout_s
@@ -95,6 +99,7 @@ class Broker:
         self._tls = tls or client_certificates
         self._client_certificates = client_certificates
         self._heap_mb = heap_mb
+        self._optimize = optimize
         self._settings = dict(settings or {})
         self._java_options = tuple(java_options)
         self._console = console
@@ -267,6 +272,7 @@ class Broker:
         _write_secret(configuration, properties(settings))
         command = [
             *(str(java.path), f"-Xmx{self._heap_mb}m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"),
+            *(() if self._optimize else (_QUICK_START,)),
             *("-Djava.awt.headless=true", f"-Dlog4j2.configurationFile={self.data / 'log4j2.properties'}"),
             *self._java_options,
             *("-cp", classpath),
