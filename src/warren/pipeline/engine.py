@@ -25,9 +25,10 @@ from warren.kafka.client import client_properties
 from warren.memory import release_large_arrays
 from warren.pipeline.lists import group_filter
 from warren.pipeline.query import ClusterQuery, Progress, QuerySettings
-from warren.pipeline.session import cores, log_path, spark_session, stop, warm_up
+from warren.pipeline.session import cores, log_path, spark_session, stop
 from warren.pipeline.source import SourceSettings
 from warren.pipeline.supervisor import stop_all
+from warren.pipeline.warm_up import warm_up
 from warren.snapshot.read_model import Counts, ReadModel
 from warren.storage.bucket import WindowSettings
 from warren.zookeeper import login_options

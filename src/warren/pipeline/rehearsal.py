@@ -12,14 +12,14 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark import SparkContext
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from warren.common.row import ROW
 from warren.config.sections import Spark
 from warren.pipeline.runtime import environment
-from warren.pipeline.session import JAVA_OPTIONS, spark_session, warm_up
+from warren.pipeline.session import JAVA_OPTIONS, spark_session
+from warren.pipeline.warm_up import echoed, warm_up
 
 
 class Nothing(DataSource):
@@ -54,22 +54,6 @@ class Silence(DataSourceStreamReader):
         )
 
 
-class Echo(StatefulProcessor):
-    """Keeps and gives back what it was given."""
-
-    def init(self, handle: Any) -> None:
-        self._state = handle.getValueState("last", "payload binary")
-
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803 (Spark's names)
-        self._state.get()
-        for row in rows:
-            self._state.update((row.payload,))
-            yield row
-
-    def close(self) -> None:
-        """Nothing is open."""
-
-
 def rehearse(archive: Path) -> None:
     """Some triggers; Java writes the archive when it exits."""
     environment(os.environ)
@@ -85,11 +69,9 @@ def rehearse(archive: Path) -> None:
         session = spark_session(Spark(master="local[2]", checkpoint_dir=directory, conf=conf), clusters=1)
         warm_up(session)
         session.dataSource.register(Nothing)
-        stream = session.readStream.format("nothing").load()
-        stream = stream.unionByName(session.readStream.format("nothing").load())
-        echoed = stream.groupBy("bucket").transformWithState(Echo(), ROW, "Update", "None")
         query = (
-            echoed.writeStream.foreachBatch(take)
+            echoed(session.readStream.format("nothing").load())
+            .writeStream.foreachBatch(take)
             .outputMode("update")
             .option("checkpointLocation", f"{directory}/query")
             .start()

@@ -23,8 +23,6 @@ from warren.pipeline.output import keep_bounded, opened
 from warren.pipeline.runtime import environment, java_options
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from warren.config.sections import Spark
 
 _STATE: Final = "spark.sql.streaming.stateStore"
@@ -190,21 +188,6 @@ def _ignore_sigterm(gateway: Any) -> None:
     Java; it ends with its connection."""
     signals = gateway.jvm.sun.misc
     signals.Signal.handle(signals.Signal("TERM"), signals.SignalHandler.SIG_IGN)
-
-
-def warm_up(session: SparkSession) -> None:
-    """Run a small job in a thread, while the queries are still being planned: it starts the first Python worker and
-    loads what every trigger needs. The first snapshot comes 2 s earlier; without it the first trigger does all that."""
-
-    def run() -> None:
-        with suppress(Exception):
-            session.range(1).mapInArrow(_unchanged, "id long").toArrow()
-
-    threading.Thread(target=run, name="warm-up", daemon=True).start()
-
-
-def _unchanged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return batches
 
 
 def quieten() -> None:

@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from warren.config.sections import Spark
-from warren.pipeline.session import configuration, state_tasks, warm_up, with_slots
+from warren.pipeline.session import configuration, state_tasks, with_slots
+from warren.pipeline.warm_up import warm_up
 
 POOL = "spark.python.factory.idleWorkerMaxPoolSize"
 
