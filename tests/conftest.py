@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +20,9 @@ OFFSETS_PARTITIONS = 4
 # how long an example takes is the machine's business, not the test's
 hypothesis.settings.register_profile("warren", deadline=None)
 hypothesis.settings.load_profile("warren")
+
+# a run in the background ignores SIGINT, and so would the processes that tests start and stop with it
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BrokerFactory = Callable[..., Broker]
 
