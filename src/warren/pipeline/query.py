@@ -174,11 +174,13 @@ class ClusterQuery(SupervisedQuery):
 
     def _tell(self, look: LookTaken) -> None:
         progress = self.progress
-        progress.error = "; ".join(each for each in (look.error, progress.groups_error) if each)
+        error = "; ".join(each for each in (look.error, progress.groups_error) if each)
+        # who sees that an error began or ended finds it in the log
+        self._errors.note(error, time.monotonic())
+        progress.error = error
         progress.left = look.left
         progress.blind, progress.seen_ms = look.blind, look.as_of_ms
         progress.caught_up = look.caught_up
-        self._errors.note(progress.error, time.monotonic())
 
     def _note(self, query: StreamingQuery) -> None:
         last = query.lastProgress

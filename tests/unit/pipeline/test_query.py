@@ -90,6 +90,17 @@ def test_a_trigger_is_counted_then_shown_then_called_caught_up(monkeypatch: pyte
     assert query.progress.caught_up
 
 
+def test_an_error_is_in_the_log_before_others_see_that_it_began_or_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    query = query_of_nothing()
+    noted = []
+    monkeypatch.setattr(query._errors, "note", lambda error, _: noted.append((error, query.progress.error)))
+    for error in ("down", ""):
+        query._tell(LookTaken(5, error, caught_up=False))
+    assert noted == [("down", ""), ("", "down")]
+
+
 def test_the_times_of_the_last_triggers_are_kept_and_bounded() -> None:
     query = query_of_nothing()
     for number in range(MOST_TRIGGERS + 5):
