@@ -270,10 +270,15 @@ class Broker:
         (self.data / "log4j2.properties").write_text(log4j(self.log))
         configuration = self.data / "server.properties"
         _write_secret(configuration, properties(settings))
+        # what a killed Java leaves is removed with the data, or by the next start
+        temporary = self.data / "tmp"
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(exist_ok=True)
         command = [
             *(str(java.path), f"-Xmx{self._heap_mb}m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"),
             *(() if self._optimize else (_QUICK_START,)),
-            *("-Djava.awt.headless=true", f"-Dlog4j2.configurationFile={self.data / 'log4j2.properties'}"),
+            *("-Djava.awt.headless=true", f"-Djava.io.tmpdir={temporary}"),
+            f"-Dlog4j2.configurationFile={self.data / 'log4j2.properties'}",
             *self._java_options,
             *("-cp", classpath),
         ]

@@ -21,11 +21,13 @@ from pyspark.sql import SparkSession
 
 from warren.pipeline.output import keep_bounded, opened
 from warren.pipeline.runtime import environment, java_options
+from warren.pipeline.temporary import temporary_directory
 
 if TYPE_CHECKING:
     from warren.config.sections import Spark
 
 _STATE: Final = "spark.sql.streaming.stateStore"
+_JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 _TASKS: Final = "spark.sql.shuffle.partitions"
 _MOST_STATE_TASKS: Final = 4
 
@@ -124,7 +126,7 @@ def spark_session(settings: Spark, clusters: int, sinks: int = 0) -> SparkSessio
 def configuration(settings: Spark, clusters: int, sinks: int = 0) -> dict[str, str]:
     """The configuration of Spark."""
     names = {"spark.app.name": "warren", "spark.master": settings.master}
-    java = {"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {java_options()}"}
+    java = {_JAVA_OPTIONS: f"{JAVA_OPTIONS} {java_options()}"}
     local = LOCAL if settings.master.startswith("local") else {}
     return names | DEFAULTS | java | local | _worker_pool(settings.master, clusters, sinks) | settings.conf
 
@@ -172,13 +174,18 @@ def _launched(conf: Mapping[str, str], log: Path) -> Any:
     asked = SparkConf(loadDefaults=False)
     for key, value in conf.items():
         asked.set(key, value)
-    output = opened(log)
-    try:
-        # a process group of its own: a signal to our group stops us, and we stop Java
-        java = {"stdout": output, "stderr": output, "process_group": 0}
+    temporary, in_use = temporary_directory()
+    asked.set(_JAVA_OPTIONS, f'"-Djava.io.tmpdir={temporary}" {conf.get(_JAVA_OPTIONS, "")}')
+    # Java inherits the lock and keeps it to its end
+    with in_use, os.fdopen(opened(log), "wb") as output:
+        java = {
+            "stdout": output,
+            "stderr": output,
+            # a process group of its own: a signal to our group stops us, and we stop Java
+            "process_group": 0,
+            "pass_fds": (in_use.fileno(),),
+        }
         gateway = launch_gateway(asked, java)  # type: ignore[no-untyped-call]
-    finally:
-        os.close(output)
     keep_bounded(log)
     return gateway
 

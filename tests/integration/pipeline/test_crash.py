@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import subprocess
 import sys
@@ -45,6 +46,7 @@ PARTITIONS = 3
 HEAD = 1_000
 GROUPS = [f"crash-group-{number}" for number in range(8)]
 INTERVALS = 5
+TEMPORARY = "temporary"
 
 
 class Writer(threading.Thread):
@@ -85,10 +87,12 @@ class Writer(threading.Thread):
 @contextlib.contextmanager
 def engine_process(directory: Path, broker: Broker) -> Iterator[subprocess.Popen[bytes]]:
     """An engine in a session of its own; all of it, Java and Python workers included, is killed in the end."""
+    (directory / TEMPORARY).mkdir(exist_ok=True)
     with (directory / "child.log").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", child.__name__, str(directory), broker.bootstrap_servers, OFFSETS],
             start_new_session=True,
+            env=os.environ | {"TMPDIR": str(directory / TEMPORARY)},
             stdout=log,
             stderr=log,
         )
@@ -166,18 +170,23 @@ def test_ten_kills_change_nothing(broker: Broker, tmp_path: Path) -> None:
     rng = random.Random(SEED)
     writer = Writer(hands)
     writer.start()
+    # RocksDB's, 15 MB each, that Java has put among its temporary files
+    libraries: list[int] = []
     try:
         for turn in range(KILLS):
             wait = moment(tmp_path, rng, turn)
             with engine_process(tmp_path, broker) as process:
                 wait()
                 assert process.poll() is None, (tmp_path / "child.log").read_text()
+            libraries.append(len(list((tmp_path / TEMPORARY).rglob("librocksdbjni*"))))
     finally:
         writer.end()
     ends = [hands.heads(OFFSETS, 2)[OFFSETS, partition] for partition in range(2)]
     expected = replayed(broker, ends)
     assert len(expected) == len(GROUPS)
     assert Checkpoint(tmp_path).done() > KILLS // 2
+    # every start removed what the one before it had left
+    assert max(libraries) == 1
 
     # the killed one goes on where it was, beside one that begins at the beginning
     consumers = {
