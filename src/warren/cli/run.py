@@ -15,6 +15,7 @@ from warren.cli.options import ConfigDir, ConfigFile, config_path
 from warren.cli.signals import stop_signal
 from warren.config import load
 from warren.errors import WarrenError
+from warren.pipeline.checkpoint_lock import lock_checkpoint
 from warren.pipeline.session import start_java
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ def run(*, config_dir: ConfigDir = None, config: ConfigFile = None) -> None:
     stopping = stop_signal()
     held = Path(settings.general.pidfile) if settings.general.pidfile else None
     with pidfile.held(held), ExitStack() as running:
+        running.enter_context(lock_checkpoint(Path(settings.spark.checkpoint_dir), stopping))
+        if stopping.is_set():
+            log.info("stopped during the start")
+            return
         start_java(settings.spark, len(settings.cluster), len(settings.sink))
         # half a second of imports, while Java starts
         from warren.service import Service  # noqa: PLC0415

@@ -29,9 +29,10 @@ STOP_S = 40.0
 class Run:
     """A `warren run` in a session of its own; its output and its errors in one file, as a service manager has them."""
 
-    def __init__(self, directory: Path, broker: Broker) -> None:
+    def __init__(self, directory: Path, broker: Broker, checkpoint: Path | None = None) -> None:
+        directory.mkdir(exist_ok=True)
         self.url = f"http://127.0.0.1:{free_port('127.0.0.1')}"
-        self.checkpoint = directory / "checkpoint"
+        self.checkpoint = checkpoint or directory / "checkpoint"
         settings = {
             "httpserver": {"default": {"address": self.url.removeprefix("http://")}},
             "cluster": {"c": {"class-name": "kafka", "servers": [broker.bootstrap_servers]}},
@@ -133,6 +134,22 @@ def test_a_java_that_dies_is_told_in_a_sentence(run: Run) -> None:
     sentences = [line for line in run.output.splitlines() if not line.startswith("{")]
     assert len(sentences) == 1, run.output
     assert sentences[0].startswith("Error: Spark ended unexpectedly")
+
+
+def test_a_second_instance_on_one_checkpoint_waits_until_the_first_has_stopped(
+    run: Run, tmp_path: Path, broker: Broker
+) -> None:
+    assert eventually(run.ready, READY_S, every_s=0.5), run.output
+    second = Run(tmp_path / "second", broker, run.checkpoint)
+    try:
+        assert eventually(lambda: "waiting for another instance" in second.output, READY_S)
+        alone(run, signal.SIGTERM)
+        assert run.process.wait(STOP_S) == 0, run.output
+        assert eventually(second.ready, READY_S, every_s=0.5), second.output
+        # two at once made each other's triggers fail
+        assert "query failed" not in run.output + second.output
+    finally:
+        kill_session(second.process.pid)
 
 
 def test_the_log_during_the_start_is_the_log_and_what_spark_says_outlives_the_stop(run: Run) -> None:
