@@ -176,16 +176,20 @@ def _launched(conf: Mapping[str, str], log: Path) -> Any:
         asked.set(key, value)
     temporary, in_use = temporary_directory()
     asked.set(_JAVA_OPTIONS, f'"-Djava.io.tmpdir={temporary}" {conf.get(_JAVA_OPTIONS, "")}')
-    # Java inherits the lock and keeps it to its end
-    with in_use, os.fdopen(opened(log), "wb") as output:
+    output = opened(log)
+    try:
         java = {
             "stdout": output,
             "stderr": output,
             # a process group of its own: a signal to our group stops us, and we stop Java
             "process_group": 0,
-            "pass_fds": (in_use.fileno(),),
+            # the lock, which Java keeps to its end
+            "pass_fds": (in_use,),
         }
         gateway = launch_gateway(asked, java)  # type: ignore[no-untyped-call]
+    finally:
+        os.close(output)
+        os.close(in_use)
     keep_bounded(log)
     return gateway
 

@@ -1,19 +1,20 @@
 """Java's temporary files: in a directory of their own, so that a start can remove what killed ones left.
 
 Java and Spark remove their files at their end, but not after kill -9 or when the kernel is out of memory: 15 MB of
-RocksDB's library and the local state would stay, for every kill.
+RocksDB's library and the local state would stay, for every kill. The lock on the directory also keeps systemd-tmpfiles
+away, which removes files from /tmp that nobody has touched for days.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
-import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from warren.errors import WarrenError
 
@@ -24,8 +25,8 @@ class TemporaryDirectoryError(WarrenError):
     """There is no place for temporary files."""
 
 
-def temporary_directory() -> tuple[Path, IO[str]]:
-    """A new directory and its lock: in use until the last process that has the lock open has ended, however it ends."""
+def temporary_directory() -> tuple[Path, int]:
+    """A new directory, and the descriptor of its lock: in use until the last process that has it has ended."""
     parent = Path(tempfile.gettempdir())
     _remove_unused(parent)
     try:
@@ -37,29 +38,31 @@ def temporary_directory() -> tuple[Path, IO[str]]:
     except OSError as error:
         raise TemporaryDirectoryError(
             f"Spark's temporary files cannot be stored in {parent}: {error.strerror}. Free space there, or set TMPDIR"
-            " to another directory."
+            " to another local directory."
         ) from error
 
 
 def _remove_unused(parent: Path) -> None:
     for path in parent.glob(f"{_PREFIX}*"):
-        # in use, or removed by another start
+        # in use, removed by another start, or another user's
         with suppress(OSError):
-            found = path.lstat()
-            # others may write to the parent, too
-            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
-                with _locked(path):
-                    shutil.rmtree(path)
+            lock = _locked(path)
+            try:
+                shutil.rmtree(path)
+            finally:
+                os.close(lock)
 
 
-def _locked(directory: Path) -> IO[str]:
-    path = directory / "lock"
-    lock = path.open("a")
+def _locked(directory: Path) -> int:
+    # others may write to the parent, too: no links
+    lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
+        if os.fstat(lock).st_uid != os.geteuid():
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # raises if it was removed by who had it locked
-        path.stat()
+        # raises if it was removed by the one that had it locked
+        directory.stat()
     except OSError:
-        lock.close()
+        os.close(lock)
         raise
     return lock

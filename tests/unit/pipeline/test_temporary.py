@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import IO
 
 import pytest
 
@@ -24,8 +24,8 @@ def parent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_a_killed_process_left_is_removed_by_the_next_start(parent: Path) -> None:
     left, lock = temporary_directory()
-    child = subprocess.Popen(["sleep", "60"], pass_fds=(lock.fileno(),))
-    lock.close()
+    child = subprocess.Popen(["sleep", "60"], pass_fds=(lock,))
+    os.close(lock)
     (left / "blockmgr").mkdir()
     (left / "blockmgr" / "librocksdbjni.so").write_bytes(b"large")
     # the child has the lock, though the process that took it is done
@@ -35,14 +35,14 @@ def test_what_a_killed_process_left_is_removed_by_the_next_start(parent: Path) -
     child.wait()
     new, new_lock = temporary_directory()
     assert {beside, new} == set(parent.iterdir())
-    its_lock.close()
-    new_lock.close()
+    os.close(its_lock)
+    os.close(new_lock)
 
 
 def test_one_that_was_never_locked_is_removed(parent: Path) -> None:
     (parent / "warren-java-killed").mkdir()
     path, lock = temporary_directory()
-    lock.close()
+    os.close(lock)
     assert list(parent.iterdir()) == [path]
 
 
@@ -55,12 +55,11 @@ def test_what_is_not_a_directory_of_ours_stays(parent: Path, monkeypatch: pytest
     others = parent / "warren-java-others"
     others.mkdir()
     uid = os.geteuid()
-    monkeypatch.setattr(os, "geteuid", lambda: uid + 1)
-    temporary_directory()[1].close()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "geteuid", lambda: uid + 1)
+        temporary._remove_unused(parent)
     assert others.is_dir()
-    monkeypatch.undo()
-    monkeypatch.setattr(tempfile, "tempdir", str(parent))
-    temporary_directory()[1].close()
+    os.close(temporary_directory()[1])
     assert not others.exists()
     assert (parent / "warren-java-link").is_symlink()
     assert (parent / "warren-java-file").exists()
@@ -85,7 +84,7 @@ def test_two_starts_at_once_do_not_take_each_others_directory(
             once()
         return path
 
-    def locking(lock: IO[str], operation: int) -> None:
+    def locking(lock: int, operation: int) -> None:
         if when == "while it is locked":
             monkeypatch.setattr(fcntl, "flock", flock)
             once()
@@ -96,13 +95,31 @@ def test_two_starts_at_once_do_not_take_each_others_directory(
     path, lock = temporary_directory()
     assert not removals
     assert list(parent.iterdir()) == [path]
-    assert os.fstat(lock.fileno()).st_ino == (path / "lock").stat().st_ino
-    lock.close()
+    assert os.fstat(lock).st_ino == path.stat().st_ino
+    os.close(lock)
 
 
 def test_without_a_place_the_error_says_what_to_do(parent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(parent / "gone"))
     with pytest.raises(
-        TemporaryDirectoryError, match=r"No such file or directory\. Free space there, or set TMPDIR"
+        TemporaryDirectoryError, match=r"No such file or directory\. Free space there, or set TMPDIR to"
     ):
         temporary_directory()
+
+
+@pytest.mark.skipif(shutil.which("systemd-tmpfiles") is None, reason="no systemd here")
+def test_the_cleaner_of_old_temporary_files_leaves_it_alone_while_it_is_in_use(parent: Path) -> None:
+    path, lock = temporary_directory()
+    old = path / "blockmgr" / "000012.sst"
+    old.parent.mkdir()
+    old.touch()
+
+    def clean() -> None:
+        of_any_age = f"e {parent} - - - 0\n"
+        subprocess.run(["systemd-tmpfiles", "--clean", "-"], input=of_any_age.encode(), check=True)
+
+    clean()
+    assert old.exists()
+    os.close(lock)
+    clean()
+    assert not path.exists()
