@@ -37,9 +37,10 @@ class Child:
     """A process that a benchmark starts, as a context manager: all its descendants are killed at the end."""
 
     def __init__(self, module: str, task: Mapping[str, Any], directory: Path) -> None:
-        """`directory`: for the log of its standard error."""
+        """`directory`: for the log of its standard error, and its temporary files."""
         self._module = module
         self._task = task
+        self._directory = directory
         self._errors = directory / f"{module.rpartition('.')[2]}.log"
         self._events: queue.Queue[Words | None] = queue.Queue()
 
@@ -52,6 +53,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
+                env=os.environ | {"TMPDIR": str(self._directory)},
                 # the parent handles Ctrl-C and closes the pipe
                 start_new_session=True,
             )

@@ -191,6 +191,8 @@ def _launched(conf: Mapping[str, str], log: Path) -> Any:
         os.close(output)
         os.close(in_use)
     keep_bounded(log)
+    # empty by then: Spark's files are removed before, and those that Java has later are removed earlier
+    gateway.jvm.java.io.File(str(temporary)).deleteOnExit()
     return gateway
 
 

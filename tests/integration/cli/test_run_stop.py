@@ -40,11 +40,14 @@ class Run:
             "spark": {"checkpoint-dir": str(self.checkpoint), "master": "local[1]"},
         }
         (directory / "burrow.json").write_text(json.dumps(settings))
+        self.temporary = directory / "temporary"
+        self.temporary.mkdir()
         self._output = directory / "output"
         with self._output.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "warren.cli.main", "run", "--config-dir", str(directory)],
                 cwd=directory,
+                env=os.environ | {"TMPDIR": str(self.temporary)},
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -102,6 +105,7 @@ def test_a_signal_to_all_its_processes_is_no_fault(
 ) -> None:
     assert eventually(run.ready, READY_S, every_s=0.5), run.output
     started = psutil.Process(run.process.pid).children(recursive=True)
+    assert list(run.temporary.iterdir()) != []
     before = run.output.splitlines()
 
     tell(run, number)
@@ -111,6 +115,7 @@ def test_a_signal_to_all_its_processes_is_no_fault(
     assert [line for line in said if line["level"] in ("warn", "error", "fatal")] == []
     assert len(said) - len(before) <= 4, run.output
     assert eventually(lambda: not any(alive(each.pid) for each in started), 20)
+    assert list(run.temporary.iterdir()) == []
 
 
 def test_a_signal_during_the_start_is_no_fault(run: Run) -> None:
