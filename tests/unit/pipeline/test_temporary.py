@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -107,19 +106,11 @@ def test_without_a_place_the_error_says_what_to_do(parent: Path, monkeypatch: py
         temporary_directory()
 
 
-@pytest.mark.skipif(shutil.which("systemd-tmpfiles") is None, reason="no systemd here")
-def test_the_cleaner_of_old_temporary_files_leaves_it_alone_while_it_is_in_use(parent: Path) -> None:
+def test_while_it_is_in_use_systemd_tmpfiles_cannot_lock_it_and_leaves_it_alone() -> None:
     path, lock = temporary_directory()
-    old = path / "blockmgr" / "000012.sst"
-    old.parent.mkdir()
-    old.touch()
-
-    def clean() -> None:
-        of_any_age = f"e {parent} - - - 0\n"
-        subprocess.run(["systemd-tmpfiles", "--clean", "-"], input=of_any_age.encode(), check=True)
-
-    clean()
-    assert old.exists()
+    cleaner = os.open(path, os.O_RDONLY)
+    with pytest.raises(BlockingIOError):
+        fcntl.flock(cleaner, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.close(lock)
-    clean()
-    assert not path.exists()
+    fcntl.flock(cleaner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(cleaner)
