@@ -173,16 +173,20 @@ def test_what_is_wrong_is_said_of_the_one_that_it_is_wrong_with(scene: Scene, cl
 
 
 def test_those_that_do_not_answer_do_not_hold_up_the_others(scene: Scene) -> None:
-    threads = thread_count(os.getpid())
-    before = {cluster: scene.engine.progress(cluster).triggers for cluster in GOOD}
-    # four triggers each, while those that are refused wait in vain once or more
-    for cluster in GOOD:
-        assert eventually(
-            lambda name=cluster: scene.engine.progress(name).triggers >= before[name] + 4,  # type: ignore[misc]
-            60,
-        )
-    # a client that was made anew in every trigger would have three threads each time
-    assert thread_count(os.getpid()) <= threads + 12
+    def more_threads() -> int:
+        """After four triggers each, while those that are refused wait in vain once or more."""
+        threads = thread_count(os.getpid())
+        before = {cluster: scene.engine.progress(cluster).triggers for cluster in GOOD}
+        for cluster in GOOD:
+            assert eventually(
+                lambda name=cluster: scene.engine.progress(name).triggers >= before[name] + 4,  # type: ignore[misc]
+                60,
+            )
+        return thread_count(os.getpid()) - threads
+
+    # a client that was made anew in every trigger would have three threads each time, whenever one looks; workers that
+    # are still being started have some once
+    assert any(more_threads() <= 12 for _ in range(3))
 
 
 def test_one_that_dies_is_named_and_comes_back(scene: Scene) -> None:
