@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
+from warren.cluster.requests import Requests
 from warren.common.row import ROW
 from warren.consumer.polling import label
 from warren.errors import WarrenError
@@ -21,7 +22,7 @@ from warren.pipeline.error_log import ErrorLog
 from warren.pipeline.location import check_location
 from warren.pipeline.source import ClusterSource
 from warren.pipeline.supervisor import SupervisedQuery
-from warren.pipeline.unfinished import forget_unfinished, remove_torn_files
+from warren.pipeline.unfinished import forget_unfinished
 from warren.storage.operator import WindowOperator
 
 if TYPE_CHECKING:
@@ -104,7 +105,9 @@ class ClusterQuery(SupervisedQuery):
     ) -> None:
         """`on_batch` takes a trigger's number, its frames and what counts the records that were read, which it calls
         before others see the result; it returns how the look went."""
-        super().__init__(session, f"query-{settings.cluster}", {"cluster": settings.cluster})
+        super().__init__(
+            session, f"query-{settings.cluster}", {"cluster": settings.cluster}, settings.checkpoint
+        )
         self._settings = settings
         self._on_batch = on_batch
         # no trigger has ended since the query was started
@@ -118,7 +121,6 @@ class ClusterQuery(SupervisedQuery):
         self._first = True
         self.progress.caught_up = False
         settings, session = self._settings, self._session
-        remove_torn_files(settings.checkpoint)
         # Spark would refuse offsets of another format with an unhelpful error
         source.planned_last(settings.checkpoint)
         check_location(settings.checkpoint)
@@ -198,6 +200,11 @@ class ClusterQuery(SupervisedQuery):
         recent = progress.recent_triggers
         if not recent or recent[-1][0] != began_ms:
             progress.recent_triggers = (*recent[-MOST_TRIGGERS + 1 :], (began_ms, progress.trigger_ms))
+
+    def _synced(self, trigger: int) -> None:
+        requests = Requests(self._settings.source.heads.requests)
+        if requests.newest(at_least=0):
+            requests.forget(source.planned(self._settings.checkpoint, trigger)["look"]["request"])
 
     def _failed(self) -> None:
         self._first = False

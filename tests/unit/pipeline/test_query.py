@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from functools import partial
 from pathlib import Path
@@ -12,13 +13,17 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 
+from warren.cluster.requests import Requests
 from warren.cluster.source import HeadsSettings
+from warren.common.checkpoint import FINGERPRINT, VERSION
 from warren.common.frames import Frame
 from warren.common.look import LookTaken
+from warren.common.request import Request
 from warren.config import Settings
 from warren.pipeline.engine import Engine
 from warren.pipeline.query import MOST_TRIGGERS, ClusterQuery, QuerySettings
 from warren.pipeline.source import SourceSettings
+from warren.pipeline.unfinished import OFFSETS
 from warren.snapshot.read_model import Counts
 from warren.storage.bucket import WindowSettings
 
@@ -51,12 +56,12 @@ class Model:
         return SimpleNamespace(number=number)
 
 
-def query_of_nothing(on_batch: Any = None) -> ClusterQuery:
+def query_of_nothing(on_batch: Any = None, directory: Path = Path()) -> ClusterQuery:
     settings = QuerySettings(
         "c",
-        SourceSettings(HeadsSettings({"bootstrap.servers": "nowhere"}, 1, Path()), ()),
+        SourceSettings(HeadsSettings({"bootstrap.servers": "nowhere"}, 1, directory / "requests"), ()),
         WindowSettings(1, 0, 1, 1),
-        Path(),
+        directory / "query",
         1.0,
     )
     return ClusterQuery(cast("Any", None), settings, on_batch)
@@ -88,6 +93,27 @@ def test_a_trigger_is_counted_then_shown_then_called_caught_up(monkeypatch: pyte
     query._take(cast("Any", Taken()), 7)
     assert shown == [(7, 3, False)]
     assert query.progress.caught_up
+
+
+def test_a_deletion_was_forgotten_before_the_trigger_that_applied_it_was_on_the_disk(tmp_path: Path) -> None:
+    query = query_of_nothing(directory=tmp_path)
+    requests = Requests(tmp_path / "requests")
+    for group in ("first", "second"):
+        requests.add(Request(group))
+    (tmp_path / "query" / OFFSETS).mkdir(parents=True)
+    for trigger, request in ((7, 1), (8, 2)):
+        offset = {
+            "version": VERSION,
+            "fingerprint": FINGERPRINT,
+            "look": {"request": request},
+            "consumers": {},
+        }
+        (tmp_path / "query" / OFFSETS / str(trigger)).write_text(f"v1\n{{}}\n{json.dumps(offset)}")
+    query._synced(7)
+    # trigger 8 may have to be repeated
+    assert json.loads(requests.between(0, 2) or b"") == [{"group": "second", "topic": None}]
+    query._synced(8)
+    assert requests.between(0, 2) is None
 
 
 def test_an_error_is_in_the_log_before_others_see_that_it_began_or_ended(
