@@ -43,6 +43,14 @@ NAME: Final = "warren_"
 # whose times are kept, for a chart
 MOST_TRIGGERS: Final = 720
 
+# a trigger that has not ended for so many intervals, and for so long, is one that hangs
+HANGING_INTERVALS: Final = 6
+HANGING_S: Final = 60.0
+HANGS: Final = (
+    "a trigger does not end: groups are shown as they were before it. Look for the cause in spark.log and at the disk "
+    "of the checkpoint; if it lasts, restart Warren"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class QuerySettings:
@@ -185,6 +193,7 @@ class ClusterQuery(SupervisedQuery):
         progress.caught_up = look.caught_up
 
     def _note(self, query: StreamingQuery) -> None:
+        self._note_hanging(time.monotonic())
         last = query.lastProgress
         if last is None:
             if self._first:
@@ -200,6 +209,17 @@ class ClusterQuery(SupervisedQuery):
         recent = progress.recent_triggers
         if not recent or recent[-1][0] != began_ms:
             progress.recent_triggers = (*recent[-MOST_TRIGGERS + 1 :], (began_ms, progress.trigger_ms))
+
+    def _note_hanging(self, now: float) -> None:
+        """A trigger that does not end, because a disk, a worker or Spark hangs: what was read last is not the present.
+        The trigger says so itself no more; when it ends after all, it says how it is."""
+        silent_s = now - self._took
+        if self.progress.caught_up and silent_s > max(
+            HANGING_S, HANGING_INTERVALS * self._settings.trigger_s
+        ):
+            self._errors.note(HANGS, now)
+            self.progress.error = HANGS
+            self.progress.blind, self.progress.caught_up = True, False
 
     def _synced(self, trigger: int) -> None:
         requests = Requests(self._settings.source.heads.requests)

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
+from structlog.testing import capture_logs
 
 from warren.cluster.requests import Requests
 from warren.cluster.source import HeadsSettings
@@ -21,7 +22,14 @@ from warren.common.look import LookTaken
 from warren.common.request import Request
 from warren.config import Settings
 from warren.pipeline.engine import Engine
-from warren.pipeline.query import MOST_TRIGGERS, ClusterQuery, QuerySettings
+from warren.pipeline.query import (
+    HANGING_S,
+    HANGS,
+    MOST_TRIGGERS,
+    ClusterQuery,
+    Progress,
+    QuerySettings,
+)
 from warren.pipeline.source import SourceSettings
 from warren.pipeline.unfinished import OFFSETS
 from warren.snapshot.read_model import Counts
@@ -125,6 +133,24 @@ def test_an_error_is_in_the_log_before_others_see_that_it_began_or_ended(
     for error in ("down", ""):
         query._tell(LookTaken(5, error, caught_up=False))
     assert noted == [("down", ""), ("", "down")]
+
+
+def test_a_trigger_that_never_ended_left_the_cluster_ready_and_without_an_error() -> None:
+    query = query_of_nothing(lambda *_: LookTaken(5, "", caught_up=True))
+    ended = query._took
+    query._note_hanging(ended + 3_600)
+    # it is catching up, which takes as long as it takes
+    assert query.progress == Progress()
+    query._take(cast("Any", Taken()), 7)
+    query._note_hanging(ended + HANGING_S - 1)
+    assert (query.progress.caught_up, query.progress.blind, query.progress.error) == (True, False, "")
+    with capture_logs() as lines:
+        for seconds in (1, 2, 3):
+            query._note_hanging(ended + HANGING_S + seconds)
+    assert (query.progress.caught_up, query.progress.blind, query.progress.error) == (False, True, HANGS)
+    assert [line["error"] for line in lines] == [HANGS]
+    query._take(cast("Any", Taken()), 8)
+    assert (query.progress.caught_up, query.progress.blind, query.progress.error) == (True, False, "")
 
 
 def test_the_times_of_the_last_triggers_are_kept_and_bounded() -> None:
