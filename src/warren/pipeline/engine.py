@@ -83,6 +83,11 @@ class Engine:
             query.start()
             self._look_for_gone_groups(name)
 
+    def expect_stop(self) -> None:
+        """Spark's processes may have been told to stop, too: queries that fail because of it are not restarted."""
+        for query in self._queries.values():
+            query.expect_stop()
+
     def stop(self) -> None:
         """End all queries and Spark."""
         self._stopping.set()

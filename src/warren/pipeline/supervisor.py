@@ -73,9 +73,13 @@ class SupervisedQuery(ABC):
     def start(self) -> None:
         self._thread.start()
 
+    def expect_stop(self) -> None:
+        """Everything is being stopped: what fails from now on is no failure."""
+        self._stopping.set()
+
     def stop(self) -> None:
         """Ends the query after its current trigger, or without it; returns when its thread has ended."""
-        self._stopping.set()
+        self.expect_stop()
         query = self._query
         # after an unexpected end of Spark the call fails, and the query has ended too
         with contextlib.suppress(Py4JError, PySparkException, OSError):

@@ -70,7 +70,7 @@ class SinkQuery(SupervisedQuery):
 
     def stop(self) -> None:
         """Ends the query without its current batch; returns when its thread has ended."""
-        self._stopping.set()
+        self.expect_stop()
         # a batch may be waiting for the next sample
         self._outbox.wake()
         super().stop()

@@ -88,7 +88,7 @@ def test_what_a_stop_cuts_off_is_no_failure() -> None:
     query = Example()
     query.start()
     assert eventually(lambda: query.notes > 0, within_s=10)
-    query._stopping.set()
+    query.expect_stop()
     query.started[0].error = "Job was cancelled"
     query.stop()
     assert query.failures == []
