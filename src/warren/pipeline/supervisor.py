@@ -96,10 +96,10 @@ class SupervisedQuery(ABC):
                     self._files.restore()
                 self._query = self._started()
                 self._watch(self._query)
-            except (PySparkException, Py4JError, OSError, WarrenError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is: without this thread nobody starts the query again
                 # what our own stop has cut off is no failure
                 if not self._stopping.is_set():
-                    self._fail(str(error))
+                    self._fail(str(error) or repr(error))
             self.progress.running = False
             if self._query is not None:
                 self._sync()

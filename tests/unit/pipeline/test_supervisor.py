@@ -84,6 +84,20 @@ def test_a_query_that_fails_is_started_again() -> None:
     assert not query.lost
 
 
+def test_an_error_that_nobody_expected_left_the_query_without_a_restart() -> None:
+    class Odd(Example):
+        def _started(self) -> Any:
+            if not self.failures:
+                raise KeyError("look")
+            return super()._started()
+
+    query = Odd()
+    query.start()
+    assert eventually(lambda: query.notes > 0, within_s=10)
+    query.stop()
+    assert query.failures == ["'look'"]
+
+
 def test_what_a_stop_cuts_off_is_no_failure() -> None:
     query = Example()
     query.start()
