@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import structlog
@@ -23,8 +23,8 @@ class Ledger:
     """Changes come from several threads; readers never wait for the store, only for copies in memory.
 
     `needs_store`: whether a change that could not be stored is refused. It is with several instances: the next leader
-    would not have it. A single instance continues in memory: a full disk must not suppress messages, and the worst
-    consequence is a second open message after a restart.
+    would not have it. A single instance continues in memory, for a full disk must not suppress messages, and the store
+    catches up later. Only a process that ends before that may send something twice.
     """
 
     def __init__(self, store: Store, *, needs_store: bool) -> None:
@@ -42,7 +42,8 @@ class Ledger:
         self._owed: dict[str, Message] = {}
         # message id: its result, where that could not be stored
         self._unwritten: dict[str, DeliveryResult] = {}
-        self._error_logged = False
+        # whether the store lacks changes that are in memory
+        self._behind = False
 
     def load(self) -> list[Message]:
         """Start with the contents of the store; returns the pending messages, oldest first."""
@@ -63,6 +64,18 @@ class Ledger:
             with self._memory:
                 known = Contents(tuple(self._cases.values()), tuple(self._past.values()))
             self._replace(self._store.refresh(known))
+
+    def catch_up(self) -> None:
+        """Store what could not be stored before."""
+        with self._writing:
+            if not self._behind:
+                return
+            try:
+                self._store.write(list(self._lacking(self._store.load())))
+            except StoreError:
+                return
+            self._behind = False
+        log.info("incidents are stored again")
 
     def decide(self, outcomes: Sequence[Outcome], now_ms: int) -> list[Message]:
         """Store decisions; returns the messages that may now be sent."""
@@ -124,6 +137,7 @@ class Ledger:
             return Counter(message.module for message in self._owed.values())
 
     def close(self) -> None:
+        self.catch_up()
         with self._writing:
             self._store.close()
 
@@ -154,19 +168,35 @@ class Ledger:
         return self._past.get(message.incident)
 
     def _write(self, changes: Sequence[Change]) -> None:
-        try:
-            self._store.write(changes)
-        except StoreError as error:
-            if self._needs_store:
-                raise
-            if not self._error_logged:
+        # a store that is behind gets everything at once, in `catch_up`
+        if not self._behind:
+            try:
+                self._store.write(changes)
+            except StoreError as error:
+                if self._needs_store:
+                    raise
                 log.error("incidents cannot be stored", error=str(error))  # noqa: TRY400 - expected
-            self._error_logged = True
-        else:
-            self._error_logged = False
+                self._behind = True
         with self._memory:
             for change in changes:
                 self._apply(change)
+
+    def _lacking(self, stored: Contents) -> Iterator[Change]:
+        """The changes that make the contents of the store those of memory."""
+        cases = {case.key: case for case in stored.cases}
+        past = {each.id: each for each in stored.past}
+        owed = {each.id for each in stored.owed}
+        for key in cases.keys() - self._cases.keys():
+            yield Change(Case(*key))
+        for key, case in self._cases.items():
+            if case != cases.get(key):
+                yield Change(case)
+        yield Change(
+            past=tuple(each for each in self._past.values() if each != past.get(each.id)),
+            forgotten=tuple(each for each in stored.past if each.id not in self._past),
+            owed=tuple(each for each in self._owed.values() if each.id not in owed),
+            settled=tuple(owed - self._owed.keys()),
+        )
 
     def _apply(self, change: Change) -> None:
         if change.case is not None:

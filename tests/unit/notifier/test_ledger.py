@@ -111,6 +111,50 @@ def test_alone_a_book_that_fails_keeps_nobody_from_hearing_of_trouble(store: Fai
     assert [each.messages[0].state for each in ledger.incidents()] == ["sent"]
 
 
+def test_a_message_that_was_sent_while_the_disk_was_full_was_sent_again_weeks_later(
+    store: FailingBook, tmp_path: Path
+) -> None:
+    ledger = Ledger(store, needs_store=False)
+    story = Story([module(send_close=True)])
+    (message,) = ledger.decide([story.look(0, Status.ERR)], NOW)
+    store.failing = True
+    ledger.note([sent(message)])
+    ledger.catch_up()
+    store.failing = False
+    story.case = ledger.open_cases("local")["g"]
+    (close,) = ledger.decide([story.look(600, Status.OK)], NOW)
+    ledger.note([sent(close)])
+    ledger.catch_up()
+    other = again(tmp_path)
+    assert other.load() == []
+    assert other.incidents() == ledger.incidents()
+    other.close()
+
+
+def test_an_incident_that_closed_while_the_disk_was_full_was_open_again_after_a_restart(
+    store: FailingBook, tmp_path: Path
+) -> None:
+    ledger = Ledger(store, needs_store=False)
+    ledger.decide([past(1, NOW)], NOW)
+    story = Story([module(send_close=True)])
+    (message,) = ledger.decide([story.look(0, Status.ERR)], NOW)
+    ledger.note([sent(message)])
+    story.case = ledger.open_cases("local")["g"]
+    store.failing = True
+    # the oldest incident is forgotten, another group opens and its message is pending
+    (close,) = ledger.decide([story.look(PAST_MS / 1000 + 1, Status.OK)], NOW + PAST_MS + 1)
+    ledger.note([sent(close)])
+    pending = opened(ledger, "h")
+    store.failing = False
+    # an ordinary end makes up for it, too
+    ledger.close()
+    other = again(tmp_path)
+    assert other.load() == [pending]
+    assert [(each.group, each.is_open) for each in other.incidents()] == [("h", True), ("g", False)]
+    assert other.incidents() == ledger.incidents()
+    other.close()
+
+
 def test_among_several_nothing_counts_that_is_not_written(store: FailingBook) -> None:
     ledger = Ledger(store, needs_store=True)
     store.failing = True
