@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+import msgspec
 import structlog
 
 from warren.notifier.incidents import DeliveryResult, Outcome, with_delivery
@@ -82,8 +83,10 @@ class Ledger:
         with self._writing:
             changes: list[Change] = []
             messages: list[Message] = []
+            pending_ms = self._pending_ms()
             for outcome in outcomes:
-                fitted = self._store.fitted(outcome.messages) if outcome.messages else ()
+                decided = _decided_after(outcome.messages, pending_ms.get(outcome.case.key, 0))
+                fitted = self._store.fitted(decided) if decided else ()
                 past = (outcome.ended,) if outcome.ended else ()
                 changes.append(Change(outcome.case, past, owed=fitted))
                 messages += fitted
@@ -161,6 +164,14 @@ class Ledger:
             self._unwritten[message.id] = delivery
             raise
 
+    def _pending_ms(self) -> dict[tuple[str, str], int]:
+        """Cluster and group: when the last of its pending messages was decided."""
+        found: dict[tuple[str, str], int] = {}
+        for each in self._owed.values():
+            key = each.result.cluster, each.result.group
+            found[key] = max(each.decided_ms, found.get(key, 0))
+        return found
+
     def _incident_of(self, message: Message) -> Incident | None:
         case = self._cases.get((message.result.cluster, message.result.group), _NO_CASE)
         if case.incident is not None and case.incident.id == message.incident:
@@ -230,3 +241,11 @@ class Ledger:
             if (number < excess or (each.end_ms or 0) < now_ms - PAST_MS)
             and not any(record.id in self._owed for record in each.messages)
         )
+
+
+def _decided_after(messages: tuple[Message, ...], pending_ms: int) -> tuple[Message, ...]:
+    """Messages of a group, decided later than those that are pending, also by a clock that went back: the time is their
+    order in the store."""
+    return tuple(
+        msgspec.structs.replace(each, decided_ms=max(each.decided_ms, pending_ms + 1)) for each in messages
+    )

@@ -92,6 +92,24 @@ def test_news_of_a_message_reach_an_incident_that_is_over(store: FailingBook) ->
     assert ledger.open_cases("local") == {}
 
 
+def test_after_a_clock_was_set_back_and_a_restart_the_close_was_sent_before_its_open(
+    store: FailingBook,
+) -> None:
+    ledger = Ledger(store, needs_store=False)
+    story = Story([module(send_close=True)])
+    ledger.decide([story.look(3 * 3600, Status.ERR)], NOW)
+    ledger.decide([story.look(120, Status.OK)], NOW)
+    ledger.decide([story.look(180, Status.ERR)], NOW)
+    # another group has its own time
+    opened(ledger, "h", 60)
+    assert [(each.result.group, each.kind) for each in ledger.load()] == [
+        ("h", "open"),
+        ("g", "open"),
+        ("g", "close"),
+        ("g", "open"),
+    ]
+
+
 def test_open_incidents_come_first_and_the_newest_of_each(store: FailingBook) -> None:
     ledger = Ledger(store, needs_store=False)
     stories = {name: Story([module()], name) for name in "abcd"}
