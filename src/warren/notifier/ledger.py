@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from warren.notifier.incidents import DeliveryResult, Outcome, with_delivery
+from warren.notifier.incidents import DeliveryResult, Outcome, with_delivery, with_records
 from warren.notifier.message import Message
 from warren.notifier.record import Incident, MessageRecord
 from warren.notifier.store import PAST_COUNT, PAST_MS, Case, Change, Contents, Store, StoreError
@@ -84,7 +84,7 @@ class Ledger:
             changes: list[Change] = []
             messages: list[Message] = []
             pending_ms = self._pending_ms()
-            for outcome in outcomes:
+            for outcome in map(self._with_results, outcomes):
                 decided = _decided_after(outcome.messages, pending_ms.get(outcome.case.key, 0))
                 fitted = self._store.fitted(decided) if decided else ()
                 past = (outcome.ended,) if outcome.ended else ()
@@ -163,6 +163,11 @@ class Ledger:
         except StoreError:
             self._unwritten[message.id] = delivery
             raise
+
+    def _with_results(self, outcome: Outcome) -> Outcome:
+        """It was decided on a copy of the case, and deliveries may have ended since then."""
+        incident = self._cases.get(outcome.case.key, _NO_CASE).incident
+        return with_records(outcome, incident.messages) if incident else outcome
 
     def _pending_ms(self) -> dict[tuple[str, str], int]:
         """Cluster and group: when the last of its pending messages was decided."""

@@ -110,6 +110,22 @@ def test_after_a_clock_was_set_back_and_a_restart_the_close_was_sent_before_its_
     ]
 
 
+@pytest.mark.parametrize("then", [Status.ERR, Status.OK])
+def test_the_result_of_a_delivery_that_ended_during_a_round_was_undone(
+    store: FailingBook, then: Status
+) -> None:
+    ledger = Ledger(store, needs_store=False)
+    story = Story([module(send_close=True)])
+    (message,) = ledger.decide([story.look(0, Status.ERR)], NOW)
+    # the round has its copy, then the attempt ends, then the round stores what it decided
+    outcome = story.look(5, then)
+    ledger.note([sent(message)])
+    ledger.decide([outcome], NOW)
+    ledger.load()
+    (incident,) = ledger.incidents()
+    assert [(each.state, each.attempts) for each in incident.messages] == [("sent", 1), ("owed", 0)]
+
+
 def test_open_incidents_come_first_and_the_newest_of_each(store: FailingBook) -> None:
     ledger = Ledger(store, needs_store=False)
     stories = {name: Story([module()], name) for name in "abcd"}
