@@ -140,7 +140,9 @@ class ZooKeeperPoller:
             except Exception as error:  # noqa: BLE001 - a thread that ended would leave its groups blind for ever
                 self._findings.fail(f"ZooKeeper {self._settings.hosts} cannot be read: {error!r}")
             finally:
-                session.close()
+                # kazoo cannot end what it could not start, without a descriptor for example
+                with contextlib.suppress(Exception):
+                    session.close()
             attempt += 1
             self._stopping.wait(back_off_s(AGAIN_S, attempt))
 
