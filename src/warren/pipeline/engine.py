@@ -258,6 +258,7 @@ class Engine:
                     group_filter(consumer, window),
                     window.intervals,
                     self._settings.min_distance_s * _MS,
+                    self._checkpoint(cluster) / "committed" / name.replace("/", "%2F"),
                 )
                 continue
             yield ZooKeeperSettings(
