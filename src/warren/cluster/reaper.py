@@ -32,14 +32,15 @@ class Reaper:
     def __init__(
         self,
         cluster: str,
-        brokers: Brokers,
+        connect: Callable[[], Brokers],
         watched: Callable[[], Iterable[str]],
         remove: Callable[[str], None],
         tell: Callable[[str], None],
     ) -> None:
-        """`tell` takes what is wrong, "" when nothing is."""
+        """`connect` may fail, and is called again then; `tell` takes what is wrong, "" when nothing is."""
         self._cluster = cluster
-        self._brokers = brokers
+        self._connect = connect
+        self._brokers: Brokers | None = None
         self._watched = watched
         self._remove = remove
         self._tell = tell
@@ -66,20 +67,21 @@ class Reaper:
         # read first: a group that is created meanwhile is in the list and not among these
         watched = set(self._watched())
         limit = Limit(_LOOK_S)
-        there = self._brokers.groups(limit)
+        brokers = self._brokers = self._brokers or self._connect()
+        there = brokers.groups(limit)
         if not there:
             self._missing = set()
             return
         missing = watched - there
         for group in sorted(missing & self._missing):
-            if self._is_gone(group, limit):
+            if self._is_gone(brokers, group, limit):
                 log.info("group no longer exists on the brokers", cluster=self._cluster, group=group)
                 self._remove(group)
         self._missing = missing
 
-    def _is_gone(self, group: str, limit: Limit) -> bool:
+    def _is_gone(self, brokers: Brokers, group: str, limit: Limit) -> bool:
         try:
-            return not self._brokers.has_offsets(group, limit)
+            return not brokers.has_offsets(group, limit)
         except UnreachableError as error:
             # or we are not allowed to see it
             self._hidden = str(error)

@@ -170,11 +170,11 @@ class Engine:
         if not refresh_s:
             return
         cluster = self._settings.cluster[name]
-        brokers = Brokers(client_properties(self._settings, cluster.client_profile, cluster.servers))
+        client = client_properties(self._settings, cluster.client_profile, cluster.servers)
         query = self._queries[name]
         reaper = Reaper(
             name,
-            brokers,
+            partial(Brokers, client),
             partial(self._groups, name),
             partial(self.delete_group, name),
             partial(setattr, query.progress, "groups_error"),

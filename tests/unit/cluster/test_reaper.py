@@ -57,7 +57,7 @@ def test_a_group_goes_when_the_brokers_do_not_know_it(
     told: list[str] = []
     brokers = Listing(list(lists), offsets)
     watched = lambda: [g for g in WATCHED if g not in removed]  # noqa: E731
-    reaper = Reaper("local", brokers, watched, removed.append, told.append)  # type: ignore[arg-type]
+    reaper = Reaper("local", lambda: brokers, watched, removed.append, told.append)  # type: ignore[arg-type]
 
     class Looks(threading.Event):
         """Time for as many looks as there are lists."""
@@ -88,8 +88,30 @@ def test_a_full_disk_ended_the_comparison_for_good() -> None:
             raise OSError(28, "No space left on device")
         removed.append(group)
 
-    reaper = Reaper("local", brokers, lambda: WATCHED, remove, told.append)  # type: ignore[arg-type]
+    reaper = Reaper("local", lambda: brokers, lambda: WATCHED, remove, told.append)  # type: ignore[arg-type]
     reaper.run(7, Looks())
     # after an error it has to be missing twice again
     assert removed == ["b"]
     assert [("No space" in each) for each in told] == [False, True, False, False]
+
+
+def test_a_client_that_could_not_be_made_stopped_the_start_of_all_clusters() -> None:
+    """Its certificate was not there yet, for example."""
+    brokers = Listing([{"a"}] * 2)
+    attempts = [OSError(2, "No such file or directory"), OSError(2, "No such file or directory")]
+    removed: list[str] = []
+    told: list[str] = []
+
+    def connect() -> Listing:
+        if attempts:
+            raise attempts.pop()
+        return brokers
+
+    class Looks(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            return not brokers.lists
+
+    reaper = Reaper("local", connect, lambda: WATCHED, removed.append, told.append)  # type: ignore[arg-type]
+    reaper.run(7, Looks())
+    assert removed == ["b"]
+    assert [("No such file" in each) for each in told] == [True, True, False, False]
