@@ -33,7 +33,7 @@ class Moment:
     wall_ms: int
     # the time in which looks were taken, over all restarts
     steady_ms: int
-    # the time by which things expire: never ahead of what the monotonic clock confirms
+    # the time by which things expire: never ahead of what the monotonic clock confirms, nor of the wall clock
     expiry_ms: int
     # size of a recent jump of the wall clock, 0: none
     jumped_ms: int = 0
@@ -44,12 +44,15 @@ class LookClock:
 
     The steady clock continues from the last process. The expiry clock does so too and catches up with the wall clock,
     once, when that has run without a jump for ten minutes: a machine whose clock is wrong at boot expires nothing, a
-    downtime of days counts ten minutes later.
+    downtime of days counts ten minutes later. While it is ahead of the wall clock that one counts: the time may have
+    been wrong before, and an expiry clock that stayed ahead would drop every new commit.
     """
 
     def __init__(self, last: Moment | None) -> None:
         """`last` is the moment of the last look before this process; None: there was none."""
         self._last = last
+        # the expiry clock before it is held back to the wall clock
+        self._expiry_ms = 0
         # readings at the last look of this process
         self._wall_ms = self._monotonic_ms = 0
         # by the monotonic clock: since when the wall clock has not jumped, None before the first look
@@ -61,6 +64,7 @@ class LookClock:
         """The moment of a look that is taken now."""
         if self._even_since_ms is None:
             passed_ms = 0
+            self._expiry_ms = wall_ms if self._last is None else self._last.expiry_ms
             self._even_since_ms = monotonic_ms
         else:
             passed_ms = monotonic_ms - self._monotonic_ms
@@ -72,9 +76,10 @@ class LookClock:
             self._jumped_ms = 0
         self._wall_ms, self._monotonic_ms = wall_ms, monotonic_ms
         last = self._last or Moment(wall_ms, wall_ms, wall_ms)
-        expiry_ms = last.expiry_ms + passed_ms
+        self._expiry_ms += passed_ms
         if not self._confirmed and monotonic_ms - self._even_since_ms >= _CONFIRMED_MS:
-            expiry_ms, self._confirmed = max(expiry_ms, wall_ms), True
+            self._expiry_ms, self._confirmed = max(self._expiry_ms, wall_ms), True
+        expiry_ms = min(self._expiry_ms, wall_ms)
         self._last = Moment(wall_ms, last.steady_ms + passed_ms, expiry_ms, self._jumped_ms)
         return self._last
 
