@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -35,6 +36,9 @@ _FIRST_SHARE: Final = 0.4
 
 # properties of Warren's own in every admin client: a broker that comes back is found within 2 s
 OWN: Final = {"log_level": 2, "reconnect.backoff.max.ms": 2000}
+
+# names that Kafka allows for topics; a forged record can hold others, some of which the client library refuses
+_TOPIC_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 # mask of 64 bits
 _LOW: Final = (1 << 64) - 1
@@ -189,15 +193,18 @@ class Brokers:
     def unknown(self, topics: Iterable[str], limit: Limit) -> set[str]:
         """Those of the topics that do not exist; topics that we are not allowed to see are not among them, unless the
         brokers are older than 0.11: there the list decides."""
-        names = list(topics)
+        asked_for = set(topics)
+        names = [name for name in asked_for if _TOPIC_NAME.fullmatch(name)]
+        impossible = asked_for.difference(names)
         if not names:
-            return set()
+            return impossible
         if self.before_0_11(limit):
-            return set(names) - self.partitions(limit).keys()
+            return asked_for - self.partitions(limit).keys()
         seconds = limit.left() * _FIRST_SHARE
         asked = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
         done, _ = wait(asked.values(), timeout=seconds)
-        return {name for name, future in asked.items() if future in done and _unknown(future.exception())}
+        unknown = {name for name, future in asked.items() if future in done and _unknown(future.exception())}
+        return impossible | unknown
 
     def offsets(
         self, asked: Iterable[tuple[str, int]], spec: OffsetSpec, limit: Limit, *, committed: bool = False
