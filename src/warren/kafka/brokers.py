@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any, Final
@@ -190,21 +190,29 @@ class Brokers:
         asked = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
         return {name: _known_id(found) for name, found in _answers(asked, seconds).items()}
 
-    def unknown(self, topics: Iterable[str], limit: Limit) -> set[str]:
-        """Those of the topics that do not exist; topics that we are not allowed to see are not among them, unless the
-        brokers are older than 0.11: there the list decides."""
-        asked_for = set(topics)
-        names = [name for name in asked_for if _TOPIC_NAME.fullmatch(name)]
-        impossible = asked_for.difference(names)
+    def described(self, topics: Collection[str], limit: Limit) -> dict[str, tuple[int, ...]]:
+        """Topic: its partitions as the brokers have them now, none where it does not exist. Topics that we are not
+        allowed to see are left out, unless the brokers are older than 0.11: there the list decides."""
+        # no broker has a topic of any other name
+        found: dict[str, tuple[int, ...]] = {name: () for name in topics if not _TOPIC_NAME.fullmatch(name)}
+        names = [name for name in topics if name not in found]
         if not names:
-            return impossible
+            return found
         if self.before_0_11(limit):
-            return asked_for - self.partitions(limit).keys()
+            listed = self.partitions(limit)
+            return found | {name: tuple(listed.get(name, ())) for name in names}
         seconds = limit.left() * _FIRST_SHARE
         asked = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
         done, _ = wait(asked.values(), timeout=seconds)
-        unknown = {name for name, future in asked.items() if future in done and _unknown(future.exception())}
-        return impossible | unknown
+        for name, future in asked.items():
+            if future not in done:
+                continue
+            error = future.exception()
+            if _unknown(error):
+                found[name] = ()
+            elif error is None and (partitions := future.result().partitions):
+                found[name] = tuple(each.id for each in partitions)
+        return found
 
     def offsets(
         self, asked: Iterable[tuple[str, int]], spec: OffsetSpec, limit: Limit, *, committed: bool = False

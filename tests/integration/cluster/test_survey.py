@@ -23,7 +23,7 @@ from warren.consumer.plan import Position, Range
 from warren.consumer.source import OffsetsPlanner, OffsetsSettings
 from warren.demo.broker import HOST, Broker
 from warren.demo.ports import free_port
-from warren.kafka.brokers import Brokers
+from warren.kafka.brokers import Brokers, Limit
 
 TIMEOUT_S = 5.0
 
@@ -69,6 +69,19 @@ def test_one_name_that_kafka_does_not_allow_ended_the_query_for_good(broker: Bro
     survey = mine.survey(now_ms(), missing)
     assert (survey.error, survey.hidden) == ("", ())
     assert survey.gone == missing
+
+
+def test_a_partition_that_was_added_after_the_list_was_called_gone(broker: Broker) -> None:
+    hands = Hands(broker)
+    hands.make("survey-grows")
+    brokers = Brokers(client_of(broker))
+    assert eventually(lambda: brokers.described(["survey-grows"], Limit(5.0)) == {"survey-grows": (0,)}, 20)
+    mine = Surveyor(brokers, 60_000, TIMEOUT_S)
+    mine.survey(now_ms())
+    hands.grow("survey-grows", 2)
+    assert eventually(lambda: brokers.described(["survey-grows"], Limit(5.0)) == {"survey-grows": (0, 1)}, 20)
+    survey = mine.survey(now_ms(), (("survey-grows", 1), ("survey-grows", 7)))
+    assert survey.gone == (("survey-grows", 7),)
 
 
 def test_tails_follow_retention(broker: Broker) -> None:

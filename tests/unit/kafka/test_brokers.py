@@ -11,4 +11,4 @@ from warren.kafka.brokers import Brokers, Limit
 def test_one_name_that_kafka_does_not_allow_ended_the_query_for_good(name: str) -> None:
     # the client library raises for some of these, and the file of missing partitions has them again at every start
     brokers = Brokers({"bootstrap.servers": "127.0.0.1:1"})
-    assert brokers.unknown([name], Limit(1.0)) == {name}
+    assert brokers.described([name], Limit(1.0)) == {name: ()}
