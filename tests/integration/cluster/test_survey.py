@@ -187,12 +187,14 @@ def test_a_partition_without_leader_waits_and_holds_nobody_up(pair: Pair) -> Non
     assert eventually(lambda: look() == ([1, UNKNOWN], [7]), 30)
     # planning leaves the one without leader where it was, once the client has heard of the death
     assert eventually(lambda: led.advanced(starts[0]).next == (1, 0), 60)
+    assert led.advanced(starts[0]).partly_blind
     assert eventually(lambda: moved.advanced(starts[1]).next == (7,), 60)
     assert count(first, Range(0, 0, 7, 0), "survey-moved") == 7
 
     second.start()
     assert eventually(lambda: look() == ([1, 2], [7]), 60)
     assert eventually(lambda: led.advanced(starts[0]).next == (1, 2), 30)
+    assert not led.advanced(starts[0]).partly_blind
     assert count(first, Range(1, 0, 2, 0), "survey-led") == 2
 
 
