@@ -11,7 +11,7 @@ from typing import Final
 _DRIFT_MS: Final = 2_000
 # a wall clock that has run with the monotonic clock for this long is right: the downtime before counts as passed
 _CONFIRMED_MS: Final = 600_000
-# for this long after a jump the wall clock is unreliable
+# for this long after a jump the wall clock is unreliable; one that is behind the last process until it is confirmed
 _UNRELIABLE_MS: Final = 60_000
 
 
@@ -51,6 +51,8 @@ class LookClock:
     def __init__(self, last: Moment | None) -> None:
         """`last` is the moment of the last look before this process; None: there was none."""
         self._last = last
+        # the wall clock at the last look of the last process
+        self._before_ms = 0 if last is None else last.wall_ms
         # the expiry clock before it is held back to the wall clock
         self._expiry_ms = 0
         # readings at the last look of this process
@@ -72,6 +74,10 @@ class LookClock:
             if abs(jump_ms) > _DRIFT_MS:
                 self._jumped_ms, self._jumped_at_ms = jump_ms, monotonic_ms
                 self._even_since_ms = monotonic_ms
+        behind_ms = self._before_ms - wall_ms
+        if behind_ms > _DRIFT_MS and monotonic_ms - self._even_since_ms < _CONFIRMED_MS:
+            # this clock is wrong, or that of the last process was
+            self._jumped_ms, self._jumped_at_ms = -behind_ms, monotonic_ms
         if self._jumped_ms and monotonic_ms - self._jumped_at_ms > _UNRELIABLE_MS:
             self._jumped_ms = 0
         self._wall_ms, self._monotonic_ms = wall_ms, monotonic_ms
@@ -91,7 +97,7 @@ def jump_message(jumped_ms: int) -> str:
     way = "forward" if jumped_ms > 0 else "back"
     return (
         f"The clock of this machine was set {way} by {abs(jumped_ms) // 1000} s: "
-        f"statuses are unreliable for {_UNRELIABLE_MS // 1000} s. Is it synchronised with a time server?"
+        "statuses are unreliable for a while. Is it synchronised with a time server?"
     )
 
 

@@ -93,6 +93,25 @@ def test_a_jump_is_told_for_a_minute(jump_ms: int) -> None:
     assert set(told[62:]) == {0}
 
 
+@pytest.mark.parametrize(
+    ("wrong_s", "told_s"),
+    [
+        pytest.param(20, 80, id="for seconds"),
+        pytest.param(3_000, 659, id="for longer than it can be told from a right one"),
+    ],
+)
+def test_a_clock_that_was_behind_at_boot_closed_incidents(wrong_s: int, told_s: int) -> None:
+    walls = [NOW + number * SECOND - (3 * HOUR if number < wrong_s else 0) for number in range(1_000)]
+    told = [bool(moment.jumped_ms) for moment in looks(LookClock(LAST), walls)]
+    assert told == [number <= told_s for number in range(1_000)]
+
+
+def test_a_restart_is_no_jump() -> None:
+    for wall in (LAST.wall_ms, NOW, NOW + DAY):
+        (first,) = looks(LookClock(LAST), [wall])
+        assert first.jumped_ms == 0
+
+
 def test_the_sentence_says_which_way_and_how_far() -> None:
     assert jump_message(0) == ""
     assert "forward by 10800 s" in jump_message(3 * HOUR)
