@@ -108,6 +108,10 @@ class Service:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # a signal to all processes ends Spark's workers while the notifier is still sending
+        self.engine.expect_stop()
+        if self.sinks is not None:
+            self.sinks.expect_stop()
         self._started.close()
 
 

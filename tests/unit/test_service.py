@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -52,6 +53,9 @@ class Recorder:
     def stop(self) -> None:
         self._call("stop")
 
+    def expect_stop(self) -> None:
+        self._call("expect")
+
     def _call(self, what: str) -> None:
         self._calls.append(f"{what} {self._name}")
         if self._calls[-1] == self._failing:
@@ -70,6 +74,19 @@ def test_parts_stop_in_the_reverse_order_of_their_start(tmp_path: Path) -> None:
     with made:
         assert calls == ["start server", "start engine", "start notifier"]
     assert calls[3:] == ["stop notifier", "stop engine", "stop server"]
+
+
+def test_a_signal_to_all_processes_failed_queries_while_the_notifier_was_stopped(tmp_path: Path) -> None:
+    made = service(tmp_path, "[sink.s]\nclass-name = 'parquet'\npath = 'history'\n")
+    calls: list[str] = []
+    made._parts = (Recorder("notifier", calls),)
+    made.engine._queries["c"] = cast("Any", Recorder("cluster", calls))
+    assert made.sinks is not None
+    made.sinks._queries["s"] = cast("Any", Recorder("sink", calls))
+    with made:
+        calls.clear()
+    # what fails from then on is no failure
+    assert calls == ["expect cluster", "expect sink", "stop notifier"]
 
 
 def test_the_parts_before_one_that_cannot_start_are_stopped(tmp_path: Path) -> None:

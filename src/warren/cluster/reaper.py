@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from warren.errors import WarrenError
 from warren.kafka.brokers import Limit, UnreachableError
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ class Reaper:
             self._hidden = ""
             try:
                 self.look()
-            except UnreachableError as error:
+            except Exception as error:  # noqa: BLE001 - a thread that ended would compare nothing any more
                 self._missing = set()
-                self._hidden = str(error)
+                self._hidden = str(error) if isinstance(error, WarrenError) else repr(error)
             if self._hidden:
                 log.warning("groups cannot be checked", cluster=self._cluster, error=self._hidden)
             self._tell(self._hidden)

@@ -12,9 +12,10 @@ from warren.common.request import Request
 
 
 class Requests:
-    """A directory of requests, one file each: the API adds them, a trigger applies and removes them.
+    """A directory of requests, one file each: the API adds them, a trigger applies them.
 
-    A request's number goes into Spark's offsets, so a trigger that is repeated repeats its requests.
+    A request's number goes into Spark's offsets, so a trigger that is repeated repeats its requests. They are removed
+    when the trigger is on the disk.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -37,7 +38,7 @@ class Requests:
         return msgspec.json.encode(found) if found else None
 
     def forget(self, upto: int) -> None:
-        """These have been applied: delete their files."""
+        """These have been applied, and need not be again: delete their files."""
         done = [number for number in self._numbers() if number <= upto]
         if done:
             # numbers must keep increasing when all files are deleted

@@ -106,7 +106,3 @@ class LookPlanner:
             missing=self._missing.read(),
             **consumers,
         )
-
-    def done(self, end: Mapping[str, Any]) -> None:
-        """The poll is done, and the requests are applied."""
-        self._requests.forget(end["request"])

@@ -8,12 +8,14 @@ seen when the offset has changed, and its time is that of the round. An offset t
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Protocol
 
 from warren.clock import back_off_s, now_ms
 from warren.common.group_filter import GroupFilter
+from warren.consumer.committed_file import CommittedFile
 from warren.consumer.polling import Findings, Poll
 from warren.errors import WarrenError
 from warren.kafka.brokers import Limit
@@ -44,6 +46,8 @@ class AdminSettings:
     groups: GroupFilter
     intervals: int
     min_distance_ms: int
+    # where to keep what groups have committed
+    committed_file: Path
     class_name: str = "kafka_admin"
     timed: bool = False
 
@@ -67,6 +71,8 @@ class GroupRequests(Protocol):
 
     def topics(self, limit: Limit) -> set[str]: ...
 
+    def unknown(self, topics: Iterable[str], limit: Limit) -> set[str]: ...
+
     def renew(self) -> None: ...
 
 
@@ -86,8 +92,13 @@ class AdminPoller:
         self._findings = Findings(timed=False, clock=clock)
         # there was a round that had all groups
         self._complete = False
-        # group: topic partitions that it has committed
-        self._committed: dict[str, set[TopicPartition]] = {}
+        self._file = CommittedFile(settings.committed_file)
+        # group: topic partitions that it has committed, also before the start; the sets are replaced, never changed
+        self._committed = {
+            group: places for group, places in self._file.read().items() if settings.groups.accepts(group)
+        }
+        # some of them are of topics that we cannot see
+        self._hidden = False
         # group: the last round that had its answer
         self._answered_ms: dict[str, int] = {}
         # groups without an answer in the last round
@@ -140,15 +151,19 @@ class AdminPoller:
         groups = [group for group in listed.empty if self._settings.groups.accepts(group)]
         for _ in range(len(listed.empty) - len(groups)):
             self._findings.deny()
-        # groups that are not listed any more are asked for, too: their coordinator may be away
+        # groups that are not listed any more are asked for, too: their coordinator may be away, or they are hidden
         asked = sorted({*groups, *self._committed}, key=self._failures.__contains__)
         self._ask(asked, begun_ms, at_ms)
         self._look_at_members([group for group in groups if not listed.empty[group]], begun_ms)
         self._complete = True
+        self._file.write(self._committed)
         # 0: no answer since the start; it may have windows from before
         unanswered = {group: self._answered_ms.get(group, 0) for group in self._failures}
         self._findings.done(
-            begun_ms, self._error(len(asked), listed.error), whole=not unanswered, unanswered=unanswered
+            begun_ms,
+            self._error(len(asked), listed.error),
+            whole=not (unanswered or self._hidden or listed.error),
+            unanswered=unanswered,
         )
 
     def _ask(self, groups: list[str], begun_ms: int, at_ms: int) -> None:
@@ -173,13 +188,14 @@ class AdminPoller:
             self._admin.renew()
         if groups and len(failures) == len(groups):
             raise NoAnswerError(self._error(len(groups), ""))
-        if gone:
-            self._remove(gone)
+        self._hidden = bool(gone) and self._remove(gone)
 
-    def _remove(self, gone: dict[str, set[TopicPartition]]) -> None:
+    def _remove(self, gone: dict[str, set[TopicPartition]]) -> bool:
         """Offsets that are not there any more. Those of topics that we cannot see are left to the look at the heads,
-        which knows whether a topic is deleted or hidden."""
+        which knows whether a topic is deleted or hidden. True: some are hidden; these are still asked for."""
         topics = self._admin.topics(Limit(LIST_S))
+        unseen = {topic for places in gone.values() for topic, _ in places} - topics
+        hidden = unseen - self._admin.unknown(unseen, Limit(LIST_S))
         for group, places in gone.items():
             for topic, partition in places:
                 key = (group, topic, partition)
@@ -187,11 +203,12 @@ class AdminPoller:
                     self._findings.delete(key)
                 else:
                     self._findings.forget(key)
-            left = self._committed[group] - places
+            left = self._committed[group] - {place for place in places if place[0] not in hidden}
             if left:
                 self._committed[group] = left
             else:
                 del self._committed[group]
+        return bool(hidden)
 
     def _look_at_members(self, groups: list[str], begun_ms: int) -> None:
         """Members of groups that have some; those of known groups less often than offsets."""

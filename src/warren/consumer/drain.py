@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from warren.clock import now_ms
@@ -20,14 +21,19 @@ from warren.kafka.brokers import SILENT
 from warren.kafka.failures import Failures
 from warren.kafka.login import Property, with_login
 
+log = structlog.get_logger("warren.consumer")
+
 # records that are decoded and reduced together: the more, the more of them are superseded by newer commits
 CHUNK: Final = 500_000
 # and their bytes, keys and values: a column holds 2 GiB, and records of groups with many members are large
 CHUNK_BYTES: Final = 128 * 1024 * 1024
 # records per call of the client
 _TAKE: Final = 10_000
-# without a single record for this long the read fails; the query restarts and reads the same ranges
+# without a single record for this long the read fails, unless only some records cannot be fetched; the query restarts
+# and reads the same ranges
 STALL_S: Final = 30.0
+# an offset that gives no record for this long while the partition's leader responds cannot be read
+UNREADABLE_S: Final = 3.0
 # a fetch can get lost when its broker goes away: after this long without a record it is requested again
 ASK_AGAIN_S: Final = 3.0
 
@@ -74,6 +80,8 @@ class Drain:
         self._consumer = Consumer(with_login(client) | _CONSUMER | isolation, logger=SILENT)
         self._topic = topic
         self._failures = Failures(client)
+        # records that were skipped since somebody counted them, because they cannot be fetched
+        self.damaged = 0
 
     def records(self, ranges: Sequence[Range]) -> Iterator[RawRecords]:
         """All records of the ranges in chunks, those of one partition in their order. Returns when all are read."""
@@ -94,15 +102,22 @@ class Drain:
                 with _no_collection():
                     got = self._consumer.consume(_TAKE, 0.1)
                 now = time.monotonic()
-                if got:
+                before = reading.left()
+                taken = reading.take(got)
+                if len(taken):
+                    parts.append(taken)
+                if reading.denied:
+                    raise DeniedError(self._failures.denied("Read", "topic", self._topic))
+                if reading.left() < before:
+                    # neither errors nor records after the end of a range do
                     heard = now
-                    parts.append(reading.take(got))
-                    if reading.denied:
-                        raise DeniedError(self._failures.denied("Read", "topic", self._topic))
                 elif now - heard > STALL_S:
-                    raise StalledError(
-                        f"{self._topic}: no record for {STALL_S:.0f} s though {reading.left()} are to be read"
-                    )
+                    if not self._skip_damaged(reading):
+                        raise StalledError(
+                            f"{self._topic}: no record for {STALL_S:.0f} s though {reading.left()} are to be read"
+                        )
+                    self._assign(reading)
+                    heard = time.monotonic()
                 elif now - max(heard, asked) > ASK_AGAIN_S:
                     self._drop_deleted(reading, now - heard)
                     self._assign(reading)
@@ -130,6 +145,63 @@ class Drain:
                     reading.cut(partition, 0)
             else:
                 reading.cut(partition, end)
+
+    def _skip_damaged(self, reading: _Reading) -> bool:
+        """Go on after records that are damaged on the brokers' disks; False: there are none, nothing can be read.
+
+        Their ranges are fixed, and stay in the topic for as long as it keeps them: the cluster would stand still.
+        """
+        found = False
+        for partition, at in reading.unfinished():
+            try:
+                self._consumer.get_watermark_offsets(
+                    TopicPartition(self._topic, partition), timeout=ASK_AGAIN_S, cached=False
+                )
+            except KafkaException:
+                # nobody responds
+                continue
+            after = self._readable_from(partition, at, reading.end(partition))
+            if after is None:
+                continue
+            found = True
+            if after > at:
+                reading.skip(partition, after)
+                self.damaged += after - at
+                log.warning(
+                    "records are damaged and skipped",
+                    topic=self._topic,
+                    partition=partition,
+                    begin=at,
+                    end=after,
+                )
+        return found
+
+    def _readable_from(self, partition: int, at: int, end: int) -> int | None:
+        """The first offset that can be read, None when there is none up to the end of the range, which can be read
+        when the brokers say that the partition ends there."""
+        damaged, step = at, 1
+        while not self._is_readable(partition, after := min(at + step, end)):
+            if after == end:
+                return None
+            damaged, step = after, 2 * step
+        while after - damaged > 1:
+            middle = (damaged + after) // 2
+            if self._is_readable(partition, middle):
+                after = middle
+            else:
+                damaged = middle
+        # once more: the brokers may just have begun to respond
+        return at if self._is_readable(partition, at) else after
+
+    def _is_readable(self, partition: int, offset: int) -> bool:
+        self._consumer.assign([TopicPartition(self._topic, partition, offset)])
+        until = time.monotonic() + UNREADABLE_S
+        while (left_s := until - time.monotonic()) > 0:
+            for each in self._consumer.consume(1, min(left_s, 0.1)):
+                error = each.error()
+                if error is None or error.code() == KafkaError._PARTITION_EOF:
+                    return (each.offset() or 0) >= offset
+        return False
 
     def _assign(self, reading: _Reading) -> None:
         self._consumer.assign(
@@ -165,6 +237,13 @@ class _Reading:
         """Partitions that are still to be read, and where to go on."""
         rest = np.flatnonzero(self._next < self._end)
         return list(zip(rest.tolist(), self._next[rest].tolist(), strict=True))
+
+    def end(self, partition: int) -> int:
+        return int(self._end[partition])
+
+    def skip(self, partition: int, to: int) -> None:
+        """What is before this offset is not waited for any more."""
+        self._next[partition] = max(self._next[partition], to)
 
     def cut(self, partition: int, end: int) -> None:
         """The partition ends here now."""

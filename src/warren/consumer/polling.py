@@ -248,7 +248,9 @@ class Findings:
     def delete(self, key: Key) -> None:
         """There is no offset any more."""
         with self._lock:
-            if self._known.pop(key, None) is not None:
+            known = self._known.pop(key, None) is not None
+            # at first there may be a window from before the start
+            if known or not self._given:
                 self._add(PolledCommit(*key, None, 0, self._clock()))
 
     def forget(self, key: Key) -> None:
@@ -300,7 +302,8 @@ class Findings:
             first, self._given = not self._given, True
             if first:
                 found = self._clock()
-                commits = tuple(PolledCommit(*key, *last, found) for key, last in self._known.items())
+                known = tuple(PolledCommit(*key, *last, found) for key, last in self._known.items())
+                commits = (*self._waiting, *known)
             else:
                 commits = tuple(self._waiting)
             poll = Poll(
@@ -319,8 +322,8 @@ class Findings:
             return poll
 
     def _add(self, commit: PolledCommit) -> None:
-        if not self._given:
-            # the first poll has everything
+        if not self._given and commit.offset is not None:
+            # the first poll has everything that is there
             return
         self._waiting.append(commit)
         if len(self._waiting) > MAX_WAITING:

@@ -13,7 +13,7 @@ from warren.common.group_records import GroupDeleted
 from warren.consumer.commit_frames import framed
 from warren.consumer.drain import Drain
 from warren.errors import WarrenError
-from warren.kafka.batch import Decoded, RawRecords, decode
+from warren.kafka.batch import NO_RECORDS, Decoded, RawRecords, decode
 from warren.memory import release_memory
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # records that are used though their transaction is still open
 UNCOMMITTED: Final = "read past an open transaction"
+# records that are damaged on the brokers' disks
+DAMAGED: Final = "damaged in the brokers' log"
 # a record that a bug in Warren makes unreadable
 LOST: Final = "cannot be taken"
 # per task; more than that is not a problem of single records
@@ -65,10 +67,14 @@ def read(settings: OffsetsSettings, read_task: ReadTask) -> Iterator[pa.RecordBa
         ranges = [each for each in read_task.ranges if each.committed is committed]
         if not ranges:
             continue
-        for records in cached_drain(client, settings.topic, committed).records(ranges):
+        drain = cached_drain(client, settings.topic, committed)
+        drain.damaged = 0
+        for records in drain.records(ranges):
             yield from in_parts(records, frame)
             if not committed:
                 yield frame(records.part(0, 0), {UNCOMMITTED: len(records)})
+        if drain.damaged:
+            yield frame(NO_RECORDS, {DAMAGED: drain.damaged})
     release_memory()
 
 

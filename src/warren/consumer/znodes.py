@@ -102,9 +102,11 @@ class StormLayout:
         try:
             found = json.loads(value)
             topic, partition, offset = found["topic"], found["partition"], found["offset"]
+            # JSON can have half a character, which nothing behind this can store
+            str.encode(topic)
         except (ValueError, TypeError, KeyError, RecursionError):
             raise UnusableError(NOT_STORMS) from None
-        fits = type(partition) is type(offset) is int and isinstance(topic, str)
+        fits = type(partition) is type(offset) is int
         if not fits or not (0 <= partition <= _MAX_PARTITION and 0 <= offset <= _MAX_OFFSET):
             raise UnusableError(NOT_STORMS)
         return Commit((path[0], topic, partition), offset)

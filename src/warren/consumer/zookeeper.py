@@ -111,6 +111,10 @@ class ZooKeeperPoller:
         # nodes that may not be read, and when to try them again by the monotonic clock
         self._refused: dict[Path, Kind] = {}
         self._refused_until = 0.0
+        # groups with offsets that may not be read: the moment of the last round that could read them
+        self._unanswered: dict[str, int] = {}
+        # the moment of the last round
+        self._last_ms = 0
         # requests since the start
         self.requests = 0
         self._stopping = threading.Event()
@@ -140,13 +144,16 @@ class ZooKeeperPoller:
             except Exception as error:  # noqa: BLE001 - a thread that ended would leave its groups blind for ever
                 self._findings.fail(f"ZooKeeper {self._settings.hosts} cannot be read: {error!r}")
             finally:
-                session.close()
+                # kazoo cannot end what it could not start, without a descriptor for example
+                with contextlib.suppress(Exception):
+                    session.close()
             attempt += 1
             self._stopping.wait(back_off_s(AGAIN_S, attempt))
 
     def _rounds(self, session: Session) -> Iterator[None]:
         """Rounds in one session, until it is lost."""
         due = self._tree.everything()
+        self._refused.clear()
         while not self._stopping.is_set():
             begun_s, begun_ms = time.monotonic(), now_ms()
             events = session.events(self._base)
@@ -160,7 +167,12 @@ class ZooKeeperPoller:
                 owners = self._owners.get(group, {})
                 self._findings.own(group, {place: Holder(owner) for place, owner in owners.items()})
             self._changed.clear()
-            self._findings.done(begun_ms, self._refusal(), whole=not self._refused)
+            refused = {path[0] for path in self._refused if not self._is_owner(path)}
+            self._unanswered = {group: self._unanswered.get(group, self._last_ms) for group in refused}
+            self._last_ms = begun_ms
+            self._findings.done(
+                begun_ms, self._refusal(), whole=not self._refused, unanswered=self._unanswered
+            )
             yield
             due = []
             session.wait(ROUND_S - (time.monotonic() - begun_s), self._stopping)
@@ -247,7 +259,7 @@ class ZooKeeperPoller:
             self._findings.delete(key)
 
     def _is_owner(self, path: Path) -> bool:
-        return isinstance(self._layout, KafkaLayout) and path[1] == "owners"
+        return isinstance(self._layout, KafkaLayout) and path[1:2] == ("owners",)
 
     def _refuse(self, path: Path, kind: Kind) -> None:
         if not path:

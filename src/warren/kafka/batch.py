@@ -64,6 +64,9 @@ class RawRecords:
         )
 
 
+NO_RECORDS: Final = RawRecords(pa.array([], pa.binary()), pa.array([], pa.binary()), np.empty(0, np.int64), 0)
+
+
 @dataclass(frozen=True, slots=True)
 class CommitKeys:
     """Each (group, topic, partition) once, whatever key versions wrote it."""

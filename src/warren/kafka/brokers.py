@@ -264,7 +264,10 @@ class Brokers:
         return AclOperation.DESCRIBE in (allowed or ())
 
     def has_offsets(self, group: str, limit: Limit) -> bool:
-        """Whether the brokers have a committed offset of this group."""
+        """Whether the brokers have a committed offset of this group, or may have."""
+        if not group:
+            # the client library refuses to ask for a group without a name
+            return True
         seconds = limit.left()
         asked = self._client.list_consumer_group_offsets(
             [ConsumerGroupTopicPartitions(group)], request_timeout=seconds

@@ -78,7 +78,7 @@ class GroupAdmin(Brokers):
         self._client, self._reports = fresh._client, fresh._reports
 
     def listed(self, limit: Limit) -> ListedGroups:
-        """All groups; UnreachableError when no broker answers, or we may see none."""
+        """All groups that can be asked for; UnreachableError when no broker answers, or we may see none."""
         seconds = limit.left()
         try:
             found = self._client.list_consumer_groups(request_timeout=seconds).result(seconds + 1)
@@ -91,7 +91,8 @@ class GroupAdmin(Brokers):
         if not found.valid and not self._may_describe_cluster(limit):
             raise UnreachableError(self.failures.no_groups())
         return ListedGroups(
-            {each.group_id: each.state == ConsumerGroupState.EMPTY for each in found.valid},
+            # Kafka's groups may have no name; the client library refuses to ask for those
+            {each.group_id: each.state == ConsumerGroupState.EMPTY for each in found.valid if each.group_id},
             _reason(found.errors[0]) if found.errors else "",
         )
 

@@ -246,6 +246,7 @@ class Coordinator:
                 return
             if lease.term != self._term:
                 self._take_over(ledger, lease.term, moment.now_ms)
+            ledger.catch_up()
             for cluster in self._answers.clusters():
                 self._evaluate_cluster(ledger, cluster, moment)
             for cluster in ledger.clusters() - set(self._answers.clusters()):

@@ -166,6 +166,20 @@ def with_delivery(incident: Incident, delivery: DeliveryResult) -> Incident:
     return msgspec.structs.replace(incident, messages=messages)
 
 
+def with_records(outcome: Outcome, records: Sequence[MessageRecord]) -> Outcome:
+    """The outcome with these records in place of older ones of the same messages."""
+    newest = {each.id: each for each in records}
+
+    def renewed(incident: Incident | None) -> Incident | None:
+        if incident is None:
+            return None
+        messages = tuple(newest.get(each.id, each) for each in incident.messages)
+        return msgspec.structs.replace(incident, messages=messages)
+
+    case = msgspec.structs.replace(outcome.case, incident=renewed(outcome.case.incident))
+    return replace(outcome, case=case, ended=renewed(outcome.ended))
+
+
 def _current_incident(case: Case, status: Status, now_ms: int, new_id: NewId) -> Incident | None:
     """The incident that the group is in, also when this evaluation closes it."""
     incident = case.incident

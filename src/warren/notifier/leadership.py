@@ -277,16 +277,25 @@ class Election:
         if not self.client.connected and not self._await(lambda: self._connected, self._session_s):
             log.warning("ZooKeeper does not respond: nothing is sent until it does", path=self._path)
         while not self._stopping:
-            lock = NotifierLock(self.client, self._path, self._name)
-            self._lock = lock
             try:
-                if lock.acquire():
-                    self._lead(f"{self._path}/{lock.node}")
-            except CancelledError:
-                continue
-            except (KazooException, KazooTimeoutError) as error:
-                self._await(lambda: False, self._told(self._login.cause(error)))
-                self._connect_again()
+                self._candidacy()
+            except Exception:
+                # a thread that ended would never lead again
+                log.exception("error while waiting for the notifier's lock")
+                self._await(lambda: False, _AGAIN_S)
+
+    def _candidacy(self) -> None:
+        """Wait for the lock, and lead until it is lost."""
+        lock = NotifierLock(self.client, self._path, self._name)
+        self._lock = lock
+        try:
+            if lock.acquire():
+                self._lead(f"{self._path}/{lock.node}")
+        except CancelledError:
+            return
+        except (KazooException, KazooTimeoutError) as error:
+            self._await(lambda: False, self._told(self._login.cause(error)))
+            self._connect_again()
 
     def _told(self, error: Exception) -> float:
         """Say why the lock was not acquired; seconds until the next attempt."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+import msgspec
 import structlog
 
-from warren.notifier.incidents import DeliveryResult, Outcome, with_delivery
+from warren.notifier.incidents import DeliveryResult, Outcome, with_delivery, with_records
 from warren.notifier.message import Message
 from warren.notifier.record import Incident, MessageRecord
 from warren.notifier.store import PAST_COUNT, PAST_MS, Case, Change, Contents, Store, StoreError
@@ -23,8 +24,8 @@ class Ledger:
     """Changes come from several threads; readers never wait for the store, only for copies in memory.
 
     `needs_store`: whether a change that could not be stored is refused. It is with several instances: the next leader
-    would not have it. A single instance continues in memory: a full disk must not suppress messages, and the worst
-    consequence is a second open message after a restart.
+    would not have it. A single instance continues in memory, for a full disk must not suppress messages, and the store
+    catches up later. Only a process that ends before that may send something twice.
     """
 
     def __init__(self, store: Store, *, needs_store: bool) -> None:
@@ -42,7 +43,8 @@ class Ledger:
         self._owed: dict[str, Message] = {}
         # message id: its result, where that could not be stored
         self._unwritten: dict[str, DeliveryResult] = {}
-        self._error_logged = False
+        # whether the store lacks changes that are in memory
+        self._behind = False
 
     def load(self) -> list[Message]:
         """Start with the contents of the store; returns the pending messages, oldest first."""
@@ -64,13 +66,27 @@ class Ledger:
                 known = Contents(tuple(self._cases.values()), tuple(self._past.values()))
             self._replace(self._store.refresh(known))
 
+    def catch_up(self) -> None:
+        """Store what could not be stored before."""
+        with self._writing:
+            if not self._behind:
+                return
+            try:
+                self._store.write(list(self._lacking(self._store.load())))
+            except StoreError:
+                return
+            self._behind = False
+        log.info("incidents are stored again")
+
     def decide(self, outcomes: Sequence[Outcome], now_ms: int) -> list[Message]:
         """Store decisions; returns the messages that may now be sent."""
         with self._writing:
             changes: list[Change] = []
             messages: list[Message] = []
-            for outcome in outcomes:
-                fitted = self._store.fitted(outcome.messages) if outcome.messages else ()
+            pending_ms = self._pending_ms()
+            for outcome in map(self._with_results, outcomes):
+                decided = _decided_after(outcome.messages, pending_ms.get(outcome.case.key, 0))
+                fitted = self._store.fitted(decided) if decided else ()
                 past = (outcome.ended,) if outcome.ended else ()
                 changes.append(Change(outcome.case, past, owed=fitted))
                 messages += fitted
@@ -124,6 +140,7 @@ class Ledger:
             return Counter(message.module for message in self._owed.values())
 
     def close(self) -> None:
+        self.catch_up()
         with self._writing:
             self._store.close()
 
@@ -147,6 +164,19 @@ class Ledger:
             self._unwritten[message.id] = delivery
             raise
 
+    def _with_results(self, outcome: Outcome) -> Outcome:
+        """It was decided on a copy of the case, and deliveries may have ended since then."""
+        incident = self._cases.get(outcome.case.key, _NO_CASE).incident
+        return with_records(outcome, incident.messages) if incident else outcome
+
+    def _pending_ms(self) -> dict[tuple[str, str], int]:
+        """Cluster and group: when the last of its pending messages was decided."""
+        found: dict[tuple[str, str], int] = {}
+        for each in self._owed.values():
+            key = each.result.cluster, each.result.group
+            found[key] = max(each.decided_ms, found.get(key, 0))
+        return found
+
     def _incident_of(self, message: Message) -> Incident | None:
         case = self._cases.get((message.result.cluster, message.result.group), _NO_CASE)
         if case.incident is not None and case.incident.id == message.incident:
@@ -154,19 +184,35 @@ class Ledger:
         return self._past.get(message.incident)
 
     def _write(self, changes: Sequence[Change]) -> None:
-        try:
-            self._store.write(changes)
-        except StoreError as error:
-            if self._needs_store:
-                raise
-            if not self._error_logged:
+        # a store that is behind gets everything at once, in `catch_up`
+        if not self._behind:
+            try:
+                self._store.write(changes)
+            except StoreError as error:
+                if self._needs_store:
+                    raise
                 log.error("incidents cannot be stored", error=str(error))  # noqa: TRY400 - expected
-            self._error_logged = True
-        else:
-            self._error_logged = False
+                self._behind = True
         with self._memory:
             for change in changes:
                 self._apply(change)
+
+    def _lacking(self, stored: Contents) -> Iterator[Change]:
+        """The changes that make the contents of the store those of memory."""
+        cases = {case.key: case for case in stored.cases}
+        past = {each.id: each for each in stored.past}
+        owed = {each.id for each in stored.owed}
+        for key in cases.keys() - self._cases.keys():
+            yield Change(Case(*key))
+        for key, case in self._cases.items():
+            if case != cases.get(key):
+                yield Change(case)
+        yield Change(
+            past=tuple(each for each in self._past.values() if each != past.get(each.id)),
+            forgotten=tuple(each for each in stored.past if each.id not in self._past),
+            owed=tuple(each for each in self._owed.values() if each.id not in owed),
+            settled=tuple(owed - self._owed.keys()),
+        )
 
     def _apply(self, change: Change) -> None:
         if change.case is not None:
@@ -200,3 +246,11 @@ class Ledger:
             if (number < excess or (each.end_ms or 0) < now_ms - PAST_MS)
             and not any(record.id in self._owed for record in each.messages)
         )
+
+
+def _decided_after(messages: tuple[Message, ...], pending_ms: int) -> tuple[Message, ...]:
+    """Messages of a group, decided later than those that are pending, also by a clock that went back: the time is their
+    order in the store."""
+    return tuple(
+        msgspec.structs.replace(each, decided_ms=max(each.decided_ms, pending_ms + 1)) for each in messages
+    )

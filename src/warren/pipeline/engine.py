@@ -83,6 +83,11 @@ class Engine:
             query.start()
             self._look_for_gone_groups(name)
 
+    def expect_stop(self) -> None:
+        """Spark's processes may have been told to stop, too: queries that fail because of it are not restarted."""
+        for query in self._queries.values():
+            query.expect_stop()
+
     def stop(self) -> None:
         """End all queries and Spark."""
         self._stopping.set()
@@ -253,6 +258,7 @@ class Engine:
                     group_filter(consumer, window),
                     window.intervals,
                     self._settings.min_distance_s * _MS,
+                    self._checkpoint(cluster) / "committed" / name.replace("/", "%2F"),
                 )
                 continue
             yield ZooKeeperSettings(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 
+from warren.cluster.requests import Requests
 from warren.common.row import ROW
 from warren.consumer.polling import label
 from warren.errors import WarrenError
@@ -21,7 +22,7 @@ from warren.pipeline.error_log import ErrorLog
 from warren.pipeline.location import check_location
 from warren.pipeline.source import ClusterSource
 from warren.pipeline.supervisor import SupervisedQuery
-from warren.pipeline.unfinished import forget_unfinished, remove_torn_files
+from warren.pipeline.unfinished import forget_unfinished
 from warren.storage.operator import WindowOperator
 
 if TYPE_CHECKING:
@@ -41,6 +42,14 @@ NAME: Final = "warren_"
 
 # whose times are kept, for a chart
 MOST_TRIGGERS: Final = 720
+
+# a trigger that has not ended for so many intervals, and for so long, is one that hangs
+HANGING_INTERVALS: Final = 6
+HANGING_S: Final = 60.0
+HANGS: Final = (
+    "a trigger does not end: groups are shown as they were before it. Look for the cause in spark.log and at the disk "
+    "of the checkpoint; if it lasts, restart Warren"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +114,9 @@ class ClusterQuery(SupervisedQuery):
     ) -> None:
         """`on_batch` takes a trigger's number, its frames and what counts the records that were read, which it calls
         before others see the result; it returns how the look went."""
-        super().__init__(session, f"query-{settings.cluster}", {"cluster": settings.cluster})
+        super().__init__(
+            session, f"query-{settings.cluster}", {"cluster": settings.cluster}, settings.checkpoint
+        )
         self._settings = settings
         self._on_batch = on_batch
         # no trigger has ended since the query was started
@@ -119,7 +130,6 @@ class ClusterQuery(SupervisedQuery):
         self._first = True
         self.progress.caught_up = False
         settings, session = self._settings, self._session
-        remove_torn_files(settings.checkpoint)
         # Spark would refuse offsets of another format with an unhelpful error
         source.planned_last(settings.checkpoint)
         check_location(settings.checkpoint)
@@ -184,6 +194,7 @@ class ClusterQuery(SupervisedQuery):
         progress.caught_up = look.caught_up
 
     def _note(self, query: StreamingQuery) -> None:
+        self._note_hanging(time.monotonic())
         last = query.lastProgress
         if last is None:
             if self._first:
@@ -199,6 +210,22 @@ class ClusterQuery(SupervisedQuery):
         recent = progress.recent_triggers
         if not recent or recent[-1][0] != began_ms:
             progress.recent_triggers = (*recent[-MOST_TRIGGERS + 1 :], (began_ms, progress.trigger_ms))
+
+    def _note_hanging(self, now: float) -> None:
+        """A trigger that does not end, because a disk, a worker or Spark hangs: what was read last is not the present.
+        The trigger says so itself no more; when it ends after all, it says how it is."""
+        silent_s = now - self._took
+        if self.progress.caught_up and silent_s > max(
+            HANGING_S, HANGING_INTERVALS * self._settings.trigger_s
+        ):
+            self._errors.note(HANGS, now)
+            self.progress.error = HANGS
+            self.progress.blind, self.progress.caught_up = True, False
+
+    def _synced(self, trigger: int) -> None:
+        requests = Requests(self._settings.source.heads.requests)
+        if requests.newest(at_least=0):
+            requests.forget(source.planned(self._settings.checkpoint, trigger)["look"]["request"])
 
     def _failed(self) -> None:
         self._first = False

@@ -40,7 +40,9 @@ JAVA_OPTIONS: Final = (
     # what Spark loads: with the default of 21 MB each step towards it collects the whole heap
     "-XX:MetaspaceSize=96m "
     # reserved, not used: with the 48 MB of this compiler and a dozen clusters it was full, and all went on without it
-    "-XX:ReservedCodeCacheSize=192m"
+    "-XX:ReservedCodeCacheSize=192m "
+    # without memory Java would lose a thread or two and go on: triggers that never end. Warren ends with it
+    "-XX:+ExitOnOutOfMemoryError"
 )
 
 # Warren's defaults for Spark; [spark.conf] overrides them

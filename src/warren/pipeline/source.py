@@ -24,6 +24,7 @@ from warren.consumer.plan import Position
 from warren.consumer.polling import PolledPosition, PolledSettings, PollPlanner, PollTask
 from warren.consumer.source import OffsetsPlanner, OffsetsSettings, ReadTask
 from warren.kafka.brokers import Brokers
+from warren.pipeline.unfinished import OFFSETS, newest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,9 +109,6 @@ class ClusterReader(DataSourceStreamReader):
             polled = {each.name: each for each in self._settings.polled}
             for poll_task in task.poll_tasks:
                 yield polled_frames.read(polled[poll_task.consumer], poll_task)
-
-    def commit(self, end: dict[str, Any]) -> None:
-        self._planning().done(end)
 
     def _planning(self) -> _Planner:
         if self._planner is None:
@@ -204,9 +202,6 @@ class _Planner:
         for read_task in read_tasks:
             yield Task(None, (read_task,))
 
-    def done(self, end: Mapping[str, Any]) -> None:
-        self._looks.done(end["look"])
-
 
 def as_of(positions: Iterable[Position]) -> int:
     """The moment up to which everything has been read; 0: there is none yet.
@@ -231,10 +226,13 @@ def to_read(directory: Path) -> int:
 
 def planned_last(directory: Path) -> dict[str, Any] | None:
     """The offset that was planned last, None when there is none; CheckpointFormatError when it is of another format."""
-    found = [path for path in (directory / "offsets").glob("[0-9]*") if path.name.isdigit()]
-    if not found:
-        return None
-    lines = max(found, key=lambda path: int(path.name)).read_text().splitlines()
+    last = newest(directory / OFFSETS)
+    return None if last is None else planned(directory, last)
+
+
+def planned(directory: Path, trigger: int) -> dict[str, Any]:
+    """The offset that was planned for a trigger."""
+    lines = (directory / OFFSETS / str(trigger)).read_text().splitlines()
     # a version, Spark's own settings, then an offset for each source
     try:
         offsets = [json.loads(line) for line in lines[2:]]

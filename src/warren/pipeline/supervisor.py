@@ -8,6 +8,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 import structlog
@@ -17,6 +18,7 @@ from pyspark.errors import PySparkException
 from warren import clock
 from warren.errors import WarrenError
 from warren.pipeline.session import is_gone
+from warren.pipeline.synced_files import SyncedFiles
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,10 +43,13 @@ class SupervisedQuery(ABC):
 
     progress: _Progress
 
-    def __init__(self, session: SparkSession, thread: str, label: dict[str, str]) -> None:
+    def __init__(self, session: SparkSession, thread: str, label: dict[str, str], checkpoint: Path) -> None:
         """`label` says in log lines whose query it is."""
         self._session = session
         self._label = label
+        self._files = SyncedFiles(checkpoint)
+        # why the checkpoint cannot be synced; empty: it can
+        self._sync_error = ""
         self._stopping = threading.Event()
         self._query: StreamingQuery | None = None
         self._thread = threading.Thread(target=self._run, name=thread, daemon=True)
@@ -58,6 +63,9 @@ class SupervisedQuery(ABC):
     def _note(self, query: StreamingQuery) -> None:  # noqa: B027 (not every query has something to note)
         """Called once a second while the query runs."""
 
+    def _synced(self, trigger: int) -> None:  # noqa: B027 (most queries have nothing to do then)
+        """Called when a trigger is on the disk, with all before it: the query will not go back behind it."""
+
     @abstractmethod
     def _failed(self) -> None:
         """Called when the query could not be started, or has ended with an error."""
@@ -65,9 +73,13 @@ class SupervisedQuery(ABC):
     def start(self) -> None:
         self._thread.start()
 
+    def expect_stop(self) -> None:
+        """Everything is being stopped: what fails from now on is no failure."""
+        self._stopping.set()
+
     def stop(self) -> None:
         """Ends the query after its current trigger, or without it; returns when its thread has ended."""
-        self._stopping.set()
+        self.expect_stop()
         query = self._query
         # after an unexpected end of Spark the call fails, and the query has ended too
         with contextlib.suppress(Py4JError, PySparkException, OSError):
@@ -80,13 +92,17 @@ class SupervisedQuery(ABC):
         while not self._stopping.is_set():
             began = time.monotonic()
             try:
+                if self._query is None:
+                    self._files.restore()
                 self._query = self._started()
                 self._watch(self._query)
-            except (PySparkException, Py4JError, OSError, WarrenError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is: without this thread nobody starts the query again
                 # what our own stop has cut off is no failure
                 if not self._stopping.is_set():
-                    self._fail(str(error))
+                    self._fail(str(error) or repr(error))
             self.progress.running = False
+            if self._query is not None:
+                self._sync()
             if self._stopping.is_set():
                 break
             if is_gone(self._session):
@@ -106,6 +122,20 @@ class SupervisedQuery(ABC):
                 # stopped while it was being started
                 query.stop()
             self._note(query)
+            self._sync()
+
+    def _sync(self) -> None:
+        """Have the files of the last trigger on the disk, here where nobody waits for it."""
+        error = ""
+        try:
+            trigger = self._files.sync()
+            if trigger is not None:
+                self._synced(trigger)
+        except (OSError, WarrenError) as failed:
+            error = str(failed)
+        if error and error != self._sync_error:
+            log.warning("checkpoint cannot be synced to the disk", **self._label, error=error)
+        self._sync_error = error
 
     def _fail(self, reason: str) -> None:
         self.progress.error = root_cause(reason)

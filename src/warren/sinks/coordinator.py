@@ -79,6 +79,11 @@ class Sinks:
         self._thread.start()
         log.info("writing to sinks", sinks=[f"{name} ({sinks[name].class_name})" for name in self._kinds])
 
+    def expect_stop(self) -> None:
+        """As `Engine.expect_stop`."""
+        for query in self._queries.values():
+            query.expect_stop()
+
     def stop(self) -> None:
         """No more samples; a batch that is not done comes again with the next start."""
         self._stopping.set()

@@ -19,7 +19,6 @@ from warren.clock import now_ms
 from warren.common.sink_state import SinkProgress
 from warren.errors import WarrenError
 from warren.pipeline.supervisor import SupervisedQuery, back_off_s, root_cause
-from warren.pipeline.unfinished import remove_torn_files
 from warren.sinks.outbox import Outbox
 from warren.sinks.plan import Plan, PlanFile
 from warren.sinks.selection import Selection
@@ -59,7 +58,8 @@ class SinkQuery(SupervisedQuery):
         self, session: SparkSession, settings: SinkSettings, outbox: Outbox, plan: Plan | None
     ) -> None:
         """`plan`: the one that was made last, None for a new sink."""
-        super().__init__(session, f"sink-{settings.name}", {"sink": settings.name})
+        self._checkpoint = settings.directory / "query"
+        super().__init__(session, f"sink-{settings.name}", {"sink": settings.name}, self._checkpoint)
         self._settings = settings
         self._outbox = outbox
         self._plan = plan
@@ -70,7 +70,7 @@ class SinkQuery(SupervisedQuery):
 
     def stop(self) -> None:
         """Ends the query without its current batch; returns when its thread has ended."""
-        self._stopping.set()
+        self.expect_stop()
         # a batch may be waiting for the next sample
         self._outbox.wake()
         super().stop()
@@ -79,8 +79,6 @@ class SinkQuery(SupervisedQuery):
         self._start = next(_STARTS)
         session, name = self._session, self._settings.name
         self._kind = self._settings.kind.prepared(session)
-        checkpoint = self._settings.directory / "query"
-        remove_torn_files(checkpoint)
         clock = (
             session.readStream.format("rate-micro-batch")
             .option("rowsPerBatch", 1)
@@ -89,7 +87,7 @@ class SinkQuery(SupervisedQuery):
         )
         writer = (
             clock.writeStream.queryName(f"sink {name}")
-            .option("checkpointLocation", str(checkpoint))
+            .option("checkpointLocation", str(self._checkpoint))
             .foreachBatch(self._take)
         )
         session.sparkContext.setLocalProperty("spark.scheduler.pool", f"sink {name}")

@@ -267,6 +267,7 @@ class TestLogins:
             followed.awaits({("a", "orders", 0): 5})
             assert "/partly/consumers/b" in followed.last.error
             assert not followed.last.silent
+            assert followed.last.unanswered == {"b": 0}
 
 
 class TestStorm:

@@ -45,9 +45,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         each.stop()
 
 
-def polling(client: dict[str, Property], allowed: str) -> AdminSettings:
+def polling(client: dict[str, Property], allowed: str, tmp_path: Path) -> AdminSettings:
     groups = GroupFilter((re.compile(allowed.encode()),))
-    return AdminSettings("cloud", client, 1, 1, 10, groups, INTERVALS, 0)
+    return AdminSettings("cloud", client, 1, 1, 10, groups, INTERVALS, 0, tmp_path / "committed")
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])
@@ -58,7 +58,7 @@ def test_commits_owners_and_the_end_of_a_group(broker: Broker, tmp_path: Path, p
     hands.fill(topic, 9, 1)
     committed(hands, "denied", topic, 1)
     with Member(broker, group, "app", protocol, {0: 3, 1: 4}):
-        triggers = Triggers(client, tmp_path, polling(client, f"^{topic}$"))
+        triggers = Triggers(client, tmp_path, polling(client, f"^{topic}$", tmp_path))
         view = triggers.until(lambda view: len(windows(view, group)) == 2)
         assert view.groups() == [group]
         view = triggers.until(lambda view: owners(view, group, topic) == [("/127.0.0.1", "app")] * 2)
@@ -76,7 +76,7 @@ def test_commits_owners_and_the_end_of_a_group(broker: Broker, tmp_path: Path, p
     view = triggers.until(lambda view: offsets(view, group, topic) == [3, 5, 7])
     (consumer,) = view.consumers_reading(group)
     assert (consumer.name, consumer.class_name, consumer.commit_time) == ("cloud", "kafka_admin", "poll")
-    assert "of them monitored" in kafka_admin(client, polling(client, topic).groups.accepts, 10.0)
+    assert "of them monitored" in kafka_admin(client, polling(client, topic, tmp_path).groups.accepts, 10.0)
     hands.admin.delete_consumer_groups([group])[group].result()
     triggers.until(lambda view: view.groups() == [])
 

@@ -1,4 +1,4 @@
-"""Killed at any moment and started again, the pipeline has the windows of one that was never killed."""
+"""Killed at any moment and started again, after power cuts too, the pipeline has the windows of one that never was."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from tests.integration.pipeline.hands import (
     running,
     windows,
 )
+from tests.power_cut import power_cut
 from tests.processes import eventually, kill_session
 from tests.unit.pipeline_double import Pipeline, look, records
 
@@ -40,6 +41,8 @@ from warren.storage.bucket import WindowSettings
 
 SEED = 20261115
 KILLS = 10
+# of the kills: in the middle of a batch, just after one, and while starting
+POWER_CUTS = (3, 6, 9)
 DATA, OFFSETS = "crash-data", "crash-offsets"
 PARTITIONS = 3
 # in each partition of the data topic; nobody writes to it, so a commit's lag says nothing of when it was read
@@ -172,6 +175,8 @@ def test_ten_kills_change_nothing(broker: Broker, tmp_path: Path) -> None:
     writer.start()
     # RocksDB's, 15 MB each, that Java has put among its temporary files
     libraries: list[int] = []
+    # files that were not on the disk yet
+    lost = 0
     try:
         for turn in range(KILLS):
             wait = moment(tmp_path, rng, turn)
@@ -179,12 +184,15 @@ def test_ten_kills_change_nothing(broker: Broker, tmp_path: Path) -> None:
                 wait()
                 assert process.poll() is None, (tmp_path / "child.log").read_text()
             libraries.append(len(list((tmp_path / TEMPORARY).rglob("librocksdbjni*"))))
+            if turn in POWER_CUTS:
+                lost += power_cut(tmp_path / child.CLUSTER / "query")
     finally:
         writer.end()
     ends = [hands.heads(OFFSETS, 2)[OFFSETS, partition] for partition in range(2)]
     expected = replayed(broker, ends)
     assert len(expected) == len(GROUPS)
     assert Checkpoint(tmp_path).done() > KILLS // 2
+    assert lost > 0
     # every start removed what the one before it had left
     assert max(libraries) == 1
 

@@ -22,6 +22,7 @@ from tests.integration.pipeline.hands import (
     reading,
     running,
 )
+from tests.power_cut import power_cut
 from tests.processes import eventually
 
 from warren.cluster.requests import Requests
@@ -31,6 +32,7 @@ from warren.config import Settings
 from warren.demo.broker import Broker
 from warren.pipeline import query
 from warren.pipeline.engine import Engine
+from warren.pipeline.unfinished import COMMITS, newest
 from warren.snapshot.view import ClusterView
 from warren.storage.operator import WindowOperator
 
@@ -135,8 +137,13 @@ def test_state_of_another_format_is_refused_with_a_sentence(
 @pytest.fixture(scope="module")
 def engine(past: Past) -> Iterator[Engine]:
     """The second life after a power cut, in which one cluster is down and somebody has asked for a deletion."""
-    offsets_files = (past.directory / "up" / "query" / "offsets").glob("[0-9]*")
-    max(offsets_files, key=lambda path: int(path.name)).write_bytes(b"")
+    query = past.directory / "up" / "query"
+    last = newest(query / COMMITS)
+    assert last is not None
+    # one more trigger, which was not synced
+    for name in (f"offsets/{last + 1}", f"commits/{last + 1}", f"state/0/0/{last + 2}.changelog"):
+        (query / name).write_bytes(b"whole")
+    assert power_cut(query) >= 3
     Requests(past.directory / "up" / "requests").add(Request("unwanted"))
     with running(past.settings, ready=()) as engine:
         yield engine

@@ -28,7 +28,7 @@ from tests.integration.pipeline.hands import (
     windows,
 )
 
-from warren.config.sections import ClientProfile, Cluster, Sasl
+from warren.config.sections import ClientProfile, Cluster, KafkaAdminConsumer, Sasl
 from warren.demo.broker import Broker
 from warren.demo.credentials import Credentials
 
@@ -131,3 +131,46 @@ def test_rights_that_were_taken_away_for_a_minute_deleted_windows_for_good(
         hands.drop(TOPICS[1])
         await_view(engine, "c", lambda each: TOPICS[1] not in each.topics())
         await_view(engine, "c", lambda each: f"group-of-{TOPICS[1]}" not in each.groups())
+
+
+@pytest.mark.timeout(600)
+def test_rights_that_were_missing_during_a_start_deleted_windows_of_polled_groups(
+    broker_factory: BrokerFactory, tmp_path: Path
+) -> None:
+    broker = enforcing(broker_factory)
+    hands = Hands(broker)
+    for topic in TOPICS:
+        hands.make(topic)
+        hands.fill(topic, 10)
+        set_offset(hands.admin, f"group-of-{topic}", topic, 3)
+    cluster = Cluster(
+        servers=(broker.bootstrap_servers,), topic_refresh=REFRESH_S, offset_refresh=1, client_profile="w"
+    )
+    consumer = KafkaAdminConsumer(
+        cluster="c", servers=(broker.bootstrap_servers,), client_profile="w", poll_interval=1
+    )
+    settings = pipeline_settings(
+        tmp_path,
+        {"c": cluster},
+        {"c": consumer},
+        client_profile={"w": ClientProfile(sasl="w")},
+        sasl={"w": Sasl(username="warren", password=SecretStr("warren-secret"), mechanism="PLAIN")},
+    )
+    groups = [f"group-of-{topic}" for topic in sorted(TOPICS)]
+    with running(settings) as engine:
+        view = await_view(engine, "c", lambda each: each.groups() == groups)
+        known = {group: windows(view, group) for group in groups}
+        # it is in the checkpoint a moment later than in the view
+        later(engine, "c")
+    forbid(hands, f"group-of-{TOPICS[0]}", ResourceType.GROUP)
+    forbid(hands, TOPICS[1])
+    with running(settings) as engine:
+        await_view(engine, "c", lambda _: "groups may not be seen" in engine.progress("c").error)
+        until = time.monotonic() + 3 * REFRESH_S
+        while time.monotonic() < until:
+            view = later(engine, "c", 1)
+            assert {group: windows(view, group) for group in view.groups()} == known
+        allow_again(hands)
+        await_view(engine, "c", lambda _: not engine.progress("c").error)
+        view = later(engine, "c")
+        assert {group: windows(view, group) for group in view.groups()} == known

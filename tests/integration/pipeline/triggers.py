@@ -79,7 +79,6 @@ class Triggers:
         end = self._reader.latestOffset(self._position, None)
         tasks = self._reader.partitions(self._position, end)
         batches = [batch for task in tasks for batch in self._reader.read(task)]
-        self._reader.commit(end)
         self._position = end
         view = self._pipeline.trigger(*batches, now_ms=now_ms())
         self._missing.write(self._pipeline.model.missing)

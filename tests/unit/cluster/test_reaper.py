@@ -72,3 +72,24 @@ def test_a_group_goes_when_the_brokers_do_not_know_it(
     assert [bool(each) for each in told] == [
         each is None or ("?" in offsets and number > 0) for number, each in enumerate(lists)
     ]
+
+
+def test_a_full_disk_ended_the_comparison_for_good() -> None:
+    brokers = Listing([{"a"}] * 4)
+    removed: list[str] = []
+    told: list[str] = []
+
+    class Looks(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            return not brokers.lists
+
+    def remove(group: str) -> None:
+        if not any(told):
+            raise OSError(28, "No space left on device")
+        removed.append(group)
+
+    reaper = Reaper("local", brokers, lambda: WATCHED, remove, told.append)  # type: ignore[arg-type]
+    reaper.run(7, Looks())
+    # after an error it has to be missing twice again
+    assert removed == ["b"]
+    assert [("No space" in each) for each in told] == [False, True, False, False]

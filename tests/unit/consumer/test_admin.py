@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,8 @@ from warren.kafka.group_admin import Committed, Failure, Holders, ListedGroups
 ORDERS = ("orders", 0)
 DENIED = Failure("Group authorization failed", "grant it with kafka-acls.sh --operation Describe")
 AWAY = Failure("Coordinator not available")
+# a place that cannot be written
+NOWHERE = Path("/dev/null/committed")
 
 
 class Brokers:
@@ -29,6 +32,7 @@ class Brokers:
         self.empty: set[str] = set()
         self.members: dict[str, Holders] = {}
         self.visible = {"orders"}
+        self.deleted: set[str] = set()
         self.listing_error = ""
         self.asked: list[str] = []
         self.renewed = 0
@@ -55,14 +59,17 @@ class Brokers:
     def topics(self, limit: Limit) -> set[str]:
         return self.visible
 
+    def unknown(self, topics: Iterable[str], limit: Limit) -> set[str]:
+        return self.deleted & set(topics)
+
 
 class Rounds:
     """A poller whose rounds the test begins, ten seconds apart."""
 
-    def __init__(self, brokers: Brokers, deny: bytes = b"") -> None:
+    def __init__(self, brokers: Brokers, deny: bytes = b"", file: Path = NOWHERE) -> None:
         self.now_ms = 1_000_000_003
         groups = GroupFilter((), (re.compile(deny),) if deny else ())
-        settings = AdminSettings("cloud", {"bootstrap.servers": "b"}, 10, 60, 5, groups, 10, 10_000)
+        settings = AdminSettings("cloud", {"bootstrap.servers": "b"}, 10, 60, 5, groups, 10, 10_000, file)
         self._poller = AdminPoller(settings, brokers, lambda: self.now_ms)
 
     def look(self) -> None:
@@ -151,6 +158,90 @@ def test_a_group_whose_coordinator_is_away_is_not_listed_and_was_taken_for_delet
     rounds.look()
     assert rounds.take() == []
     assert "billing" in rounds.last.unanswered
+
+
+class TestRestart:
+    """What another process finds, that knows what the one before has seen."""
+
+    @pytest.fixture
+    def brokers(self, tmp_path: Path) -> Brokers:
+        """They have shown two groups to a process that is over."""
+        brokers = Brokers(billing={ORDERS: 5}, other={ORDERS: 1, ("clicks", 0): 2})
+        brokers.visible = {"orders", "clicks"}
+        Rounds(brokers, file=tmp_path / "file").look()
+        return brokers
+
+    @pytest.fixture
+    def rounds(self, brokers: Brokers, tmp_path: Path) -> Rounds:
+        return Rounds(brokers, file=tmp_path / "file")
+
+    def test_a_group_that_was_hidden_during_the_first_round_lost_its_windows(
+        self, brokers: Brokers, rounds: Rounds
+    ) -> None:
+        brokers.answers["billing"], brokers.unlisted = DENIED, {"billing"}
+        rounds.look()
+        poll = rounds.poll()
+        assert (poll.complete, poll.unanswered) == (False, {"billing": 0})
+        assert "billing" in poll.error
+
+    def test_commits_of_a_topic_that_was_hidden_during_the_first_round_lost_their_windows(
+        self, brokers: Brokers, rounds: Rounds, tmp_path: Path
+    ) -> None:
+        brokers.answers["other"], brokers.visible = {ORDERS: 1}, {"orders"}
+        for _ in range(2):
+            # in the next round, and after another start, it is still hidden
+            for each in (rounds, Rounds(brokers, file=tmp_path / "file")):
+                each.look()
+        assert {commit[:2] for commit in rounds.take()} == {("billing", "orders"), ("other", "orders")}
+        assert not rounds.last.complete
+        # the same offset again: the window decides whether it is news
+        brokers.answers["other"], brokers.visible = {ORDERS: 1, ("clicks", 0): 2}, {"orders", "clicks"}
+        rounds.look()
+        assert rounds.take() == [("other", "clicks", 0, 2, 1_000_030_000)]
+
+    def test_a_topic_that_is_deleted_is_not_taken_for_hidden(self, brokers: Brokers, rounds: Rounds) -> None:
+        brokers.answers["other"], brokers.visible, brokers.deleted = {ORDERS: 1}, {"orders"}, {"clicks"}
+        rounds.look()
+        assert rounds.poll().complete
+
+    def test_a_round_without_the_list_of_every_broker_counted_as_complete(
+        self, brokers: Brokers, rounds: Rounds
+    ) -> None:
+        rounds.look()
+        brokers.listing_error = "Broker transport failure"
+        rounds.look()
+        assert not rounds.poll().complete
+
+    def test_what_was_deleted_meanwhile_is_gone_although_others_are_hidden(
+        self, brokers: Brokers, rounds: Rounds
+    ) -> None:
+        del brokers.answers["billing"]
+        brokers.answers |= {"other": DENIED, "new": {ORDERS: 3}}
+        rounds.look()
+        assert rounds.take() == [("billing", *ORDERS, None, 0), ("new", *ORDERS, 3, 1_000_010_000)]
+        assert not rounds.last.complete
+
+    def test_what_was_deleted_meanwhile_is_asked_for_once(self, brokers: Brokers, rounds: Rounds) -> None:
+        del brokers.answers["billing"]
+        rounds.look()
+        assert rounds.poll().complete
+        rounds.look()
+        assert brokers.asked == ["other"]
+
+    def test_groups_that_the_lists_exclude_now_are_not_asked_for(
+        self, brokers: Brokers, tmp_path: Path
+    ) -> None:
+        Rounds(brokers, b"^billing$", tmp_path / "file").look()
+        assert brokers.asked == ["other"]
+
+    @pytest.mark.parametrize("left", [b"", b"no file", b"\xc1"])
+    def test_a_file_that_cannot_be_read_stops_nobody(
+        self, brokers: Brokers, tmp_path: Path, left: bytes
+    ) -> None:
+        (tmp_path / "file").write_bytes(left)
+        rounds = Rounds(brokers, file=tmp_path / "file")
+        rounds.look()
+        assert rounds.poll().complete
 
 
 def test_no_answer_at_all_is_no_round() -> None:

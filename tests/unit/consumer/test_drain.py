@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from confluent_kafka import KafkaError, Message
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any, cast
 
-from warren.consumer.drain import _Reading
+import pytest
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+
+from warren.consumer import drain
+from warren.consumer.drain import Drain, StalledError, _Reading
 from warren.consumer.plan import Range
 from warren.kafka.batch import RawRecords
 
@@ -13,7 +20,7 @@ def message(offset: int, partition: int = 0) -> Message:
     return Message(topic="offsets", partition=partition, offset=offset, key=b"k%d" % offset, value=b"v")
 
 
-def end(offset: int, partition: int = 0) -> Message:
+def end_of(offset: int, partition: int = 0) -> Message:
     """What the client gives at the end of a partition: an error with the next offset."""
     error = KafkaError(KafkaError._PARTITION_EOF)
     return Message(topic="offsets", partition=partition, offset=offset, error=error)
@@ -52,20 +59,20 @@ def test_a_gap_at_the_end_is_closed_by_the_next_record() -> None:
 
 def test_a_gap_at_the_end_is_closed_by_the_end_of_the_partition() -> None:
     reading = _Reading([Range(0, 5, 8, 0)])
-    assert orders(reading.take([message(5), end(8)])) == [5]
+    assert orders(reading.take([message(5), end_of(8)])) == [5]
     assert reading.done
 
 
 def test_an_end_before_the_range_is_read_leaves_it_open() -> None:
     # a new leader may not know yet how far its log is committed
     reading = _Reading([Range(0, 5, 8, 0)])
-    reading.take([message(5), end(6)])
+    reading.take([message(5), end_of(6)])
     assert reading.unfinished() == [(0, 6)]
 
 
 def test_an_empty_partition_ends_at_zero() -> None:
     reading = _Reading([Range(0, 0, 3, 0)])
-    assert orders(reading.take([end(0)])) == []
+    assert orders(reading.take([end_of(0)])) == []
     assert reading.unfinished() == [(0, 0)]
 
 
@@ -85,3 +92,106 @@ def test_records_that_are_no_more_are_not_waited_for() -> None:
     reading.cut(0, 2)
     reading.cut(1, 100)
     assert reading.unfinished() == [(1, 5)]
+
+
+class Partitions:
+    """Librdkafka's side: what each fetch brings, from the offsets that were assigned."""
+
+    def __init__(self, fetch: Callable[[int, int], list[Message]], *, answers: bool = True) -> None:
+        self._fetch = fetch
+        self._answers = answers
+        # partition: next offset
+        self._at: dict[int, int] = {}
+        self.assigned: list[dict[int, int]] = []
+
+    def assign(self, partitions: list[TopicPartition]) -> None:
+        self._at = {each.partition: each.offset for each in partitions}
+        self.assigned.append(dict(self._at))
+
+    def unassign(self) -> None:
+        self._at = {}
+
+    def get_watermark_offsets(self, *_: Any, **__: Any) -> tuple[int, int]:
+        if not self._answers:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return 0, 1_000_000
+
+    def consume(self, _count: int, timeout: float) -> list[Message]:
+        time.sleep(min(timeout, 0.002))
+        found = [message for partition, at in self._at.items() for message in self._fetch(partition, at)]
+        for each in found:
+            if each.error() is None:
+                self._at[each.partition() or 0] = (each.offset() or 0) + 1
+        return found
+
+
+@pytest.fixture
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in (("STALL_S", 0.4), ("ASK_AGAIN_S", 0.1), ("UNREADABLE_S", 0.05)):
+        monkeypatch.setattr(drain, name, seconds)
+
+
+def drain_of(partitions: Partitions) -> Drain:
+    made = Drain({"bootstrap.servers": "127.0.0.1:1"}, "offsets")
+    made._consumer = cast("Any", partitions)
+    return made
+
+
+def one_each(partition: int, at: int) -> list[Message]:
+    return [message(at, partition)]
+
+
+@pytest.mark.usefixtures("hurry")
+@pytest.mark.parametrize(
+    "instead",
+    [
+        pytest.param(list, id="silence"),
+        pytest.param(lambda: [failure()], id="errors"),
+    ],
+)
+def test_a_read_hung_for_ever_while_other_partitions_brought_records(
+    instead: Callable[[], list[Message]],
+) -> None:
+    # partition 0 is not served; partition 1 goes on after the end of its range
+    partitions = Partitions(
+        lambda partition, at: one_each(partition, at) if partition else instead(), answers=False
+    )
+    with pytest.raises(StalledError, match="though 5 are to be read"):
+        list(drain_of(partitions).records([Range(0, 5, 10, 0), Range(1, 5, 8, 0)]))
+    # what is read already was not asked for again
+    assert partitions.assigned[0] == {0: 5, 1: 5}
+    assert partitions.assigned[-1] == {0: 5}
+
+
+@pytest.mark.usefixtures("hurry")
+@pytest.mark.parametrize(("begin", "end"), [(7, 8), (7, 30), (5, 6), (20, 40)])
+def test_damaged_records_stopped_the_cluster_for_as_long_as_the_topic_kept_them(begin: int, end: int) -> None:
+    """Records in a batch whose bytes are damaged: fetches bring nothing, or an error, and no more."""
+    errors = itertools.cycle([[], [failure()]])
+
+    def fetch(partition: int, at: int) -> list[Message]:
+        if begin <= at < end:
+            return next(errors)
+        return one_each(partition, at) if at < 40 else [end_of(at)]
+
+    drain = drain_of(Partitions(fetch))
+    found = [order for chunk in drain.records([Range(0, 5, 40, 0)]) for order in orders(chunk)]
+    assert found == [each for each in range(5, 40) if not begin <= each < end]
+    assert drain.damaged == end - begin
+
+
+@pytest.mark.usefixtures("hurry")
+def test_nothing_is_skipped_where_nothing_at_all_can_be_read() -> None:
+    drain = drain_of(Partitions(lambda *_: []))
+    with pytest.raises(StalledError):
+        list(drain.records([Range(0, 5, 40, 0)]))
+    assert drain.damaged == 0
+
+
+@pytest.mark.usefixtures("hurry")
+def test_nothing_is_skipped_when_the_brokers_begin_to_respond() -> None:
+    began = time.monotonic()
+    drain = drain_of(Partitions(lambda *at: one_each(*at) if time.monotonic() - began > 0.45 else []))
+    found = [order for chunk in drain.records([Range(0, 5, 10, 0)]) for order in orders(chunk)]
+    assert found == list(range(5, 10))
+    assert drain.damaged == 0

@@ -91,6 +91,7 @@ def test_a_spouts_node() -> None:
         b'{"offset": 1, "partition": -1, "topic": "t"}',
         b'{"offset": 1e99, "partition": 0, "topic": "t"}',
         b'{"offset": 1, "partition": 0, "topic": null}',
+        b'{"offset": 1, "partition": 0, "topic": "\\ud800"}',
         b"\xff",
         b"[" * 100_000,
     ],

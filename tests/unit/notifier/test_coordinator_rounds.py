@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +23,8 @@ from warren.notifier.coordinator import Coordinator
 from warren.notifier.deliveries import MessageSender
 from warren.notifier.message import Message
 from warren.notifier.senders.delivery import DeliveryError
+from warren.notifier.sqlite_store import FILE, SqliteStore
+from warren.notifier.store import Case, Change, StoreError, unpacked
 from warren.snapshot.model import GroupStatus
 
 OK, ERR = Status.OK, Status.ERR
@@ -125,6 +129,33 @@ def test_an_incident_keeps_its_evidence_over_a_restart_and_its_messages_link_to_
         assert eventually(lambda: lag("end") == 0, 20)
         assert (lag("opening"), lag("worst")) == (100, 500)
         assert eventually(lambda: sent.links == [f"local/bad/{incident.id}"] * 2, 20)
+
+
+def test_a_write_that_failed_once_was_never_made_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = threading.Event()
+    full.set()
+    write = SqliteStore.write
+
+    def written(store: SqliteStore, changes: Sequence[Change]) -> None:
+        if full.is_set():
+            raise StoreError("no space left")
+        write(store, changes)
+
+    monkeypatch.setattr(SqliteStore, "write", written)
+    scene, sent = Scene(bad=ERR), Sent()
+
+    def stored() -> list[Case]:
+        with sqlite3.connect(tmp_path / "notifier" / FILE) as connection:
+            rows = connection.execute("SELECT content FROM cases").fetchall()
+        connection.close()
+        return [unpacked(row[0], Case) for row in rows]
+
+    with running(tmp_path, scene, sent) as coordinator:
+        assert eventually(lambda: coordinator.counts()["it"].sent == 1, 20)
+        assert stored() == []
+        full.clear()
+        # nothing else happens
+        assert eventually(lambda: [case.incident for case in stored()] == coordinator.incidents(), 20)
 
 
 def test_many_incidents_at_once_get_their_evidence_in_several_rounds(

@@ -92,6 +92,40 @@ def test_news_of_a_message_reach_an_incident_that_is_over(store: FailingBook) ->
     assert ledger.open_cases("local") == {}
 
 
+def test_after_a_clock_was_set_back_and_a_restart_the_close_was_sent_before_its_open(
+    store: FailingBook,
+) -> None:
+    ledger = Ledger(store, needs_store=False)
+    story = Story([module(send_close=True)])
+    ledger.decide([story.look(3 * 3600, Status.ERR)], NOW)
+    ledger.decide([story.look(120, Status.OK)], NOW)
+    ledger.decide([story.look(180, Status.ERR)], NOW)
+    # another group has its own time
+    opened(ledger, "h", 60)
+    assert [(each.result.group, each.kind) for each in ledger.load()] == [
+        ("h", "open"),
+        ("g", "open"),
+        ("g", "close"),
+        ("g", "open"),
+    ]
+
+
+@pytest.mark.parametrize("then", [Status.ERR, Status.OK])
+def test_the_result_of_a_delivery_that_ended_during_a_round_was_undone(
+    store: FailingBook, then: Status
+) -> None:
+    ledger = Ledger(store, needs_store=False)
+    story = Story([module(send_close=True)])
+    (message,) = ledger.decide([story.look(0, Status.ERR)], NOW)
+    # the round has its copy, then the attempt ends, then the round stores what it decided
+    outcome = story.look(5, then)
+    ledger.note([sent(message)])
+    ledger.decide([outcome], NOW)
+    ledger.load()
+    (incident,) = ledger.incidents()
+    assert [(each.state, each.attempts) for each in incident.messages] == [("sent", 1), ("owed", 0)]
+
+
 def test_open_incidents_come_first_and_the_newest_of_each(store: FailingBook) -> None:
     ledger = Ledger(store, needs_store=False)
     stories = {name: Story([module()], name) for name in "abcd"}
@@ -109,6 +143,50 @@ def test_alone_a_book_that_fails_keeps_nobody_from_hearing_of_trouble(store: Fai
     message = opened(ledger)
     ledger.note([sent(message)])
     assert [each.messages[0].state for each in ledger.incidents()] == ["sent"]
+
+
+def test_a_message_that_was_sent_while_the_disk_was_full_was_sent_again_weeks_later(
+    store: FailingBook, tmp_path: Path
+) -> None:
+    ledger = Ledger(store, needs_store=False)
+    story = Story([module(send_close=True)])
+    (message,) = ledger.decide([story.look(0, Status.ERR)], NOW)
+    store.failing = True
+    ledger.note([sent(message)])
+    ledger.catch_up()
+    store.failing = False
+    story.case = ledger.open_cases("local")["g"]
+    (close,) = ledger.decide([story.look(600, Status.OK)], NOW)
+    ledger.note([sent(close)])
+    ledger.catch_up()
+    other = again(tmp_path)
+    assert other.load() == []
+    assert other.incidents() == ledger.incidents()
+    other.close()
+
+
+def test_an_incident_that_closed_while_the_disk_was_full_was_open_again_after_a_restart(
+    store: FailingBook, tmp_path: Path
+) -> None:
+    ledger = Ledger(store, needs_store=False)
+    ledger.decide([past(1, NOW)], NOW)
+    story = Story([module(send_close=True)])
+    (message,) = ledger.decide([story.look(0, Status.ERR)], NOW)
+    ledger.note([sent(message)])
+    story.case = ledger.open_cases("local")["g"]
+    store.failing = True
+    # the oldest incident is forgotten, another group opens and its message is pending
+    (close,) = ledger.decide([story.look(PAST_MS / 1000 + 1, Status.OK)], NOW + PAST_MS + 1)
+    ledger.note([sent(close)])
+    pending = opened(ledger, "h")
+    store.failing = False
+    # an ordinary end makes up for it, too
+    ledger.close()
+    other = again(tmp_path)
+    assert other.load() == [pending]
+    assert [(each.group, each.is_open) for each in other.incidents()] == [("h", True), ("g", False)]
+    assert other.incidents() == ledger.incidents()
+    other.close()
 
 
 def test_among_several_nothing_counts_that_is_not_written(store: FailingBook) -> None:

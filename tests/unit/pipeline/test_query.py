@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from functools import partial
 from pathlib import Path
@@ -11,14 +12,26 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
+from structlog.testing import capture_logs
 
+from warren.cluster.requests import Requests
 from warren.cluster.source import HeadsSettings
+from warren.common.checkpoint import FINGERPRINT, VERSION
 from warren.common.frames import Frame
 from warren.common.look import LookTaken
+from warren.common.request import Request
 from warren.config import Settings
 from warren.pipeline.engine import Engine
-from warren.pipeline.query import MOST_TRIGGERS, ClusterQuery, QuerySettings
+from warren.pipeline.query import (
+    HANGING_S,
+    HANGS,
+    MOST_TRIGGERS,
+    ClusterQuery,
+    Progress,
+    QuerySettings,
+)
 from warren.pipeline.source import SourceSettings
+from warren.pipeline.unfinished import OFFSETS
 from warren.snapshot.read_model import Counts
 from warren.storage.bucket import WindowSettings
 
@@ -51,12 +64,12 @@ class Model:
         return SimpleNamespace(number=number)
 
 
-def query_of_nothing(on_batch: Any = None) -> ClusterQuery:
+def query_of_nothing(on_batch: Any = None, directory: Path = Path()) -> ClusterQuery:
     settings = QuerySettings(
         "c",
-        SourceSettings(HeadsSettings({"bootstrap.servers": "nowhere"}, 1, Path()), ()),
+        SourceSettings(HeadsSettings({"bootstrap.servers": "nowhere"}, 1, directory / "requests"), ()),
         WindowSettings(1, 0, 1, 1),
-        Path(),
+        directory / "query",
         1.0,
     )
     return ClusterQuery(cast("Any", None), settings, on_batch)
@@ -90,6 +103,27 @@ def test_a_trigger_is_counted_then_shown_then_called_caught_up(monkeypatch: pyte
     assert query.progress.caught_up
 
 
+def test_a_deletion_was_forgotten_before_the_trigger_that_applied_it_was_on_the_disk(tmp_path: Path) -> None:
+    query = query_of_nothing(directory=tmp_path)
+    requests = Requests(tmp_path / "requests")
+    for group in ("first", "second"):
+        requests.add(Request(group))
+    (tmp_path / "query" / OFFSETS).mkdir(parents=True)
+    for trigger, request in ((7, 1), (8, 2)):
+        offset = {
+            "version": VERSION,
+            "fingerprint": FINGERPRINT,
+            "look": {"request": request},
+            "consumers": {},
+        }
+        (tmp_path / "query" / OFFSETS / str(trigger)).write_text(f"v1\n{{}}\n{json.dumps(offset)}")
+    query._synced(7)
+    # trigger 8 may have to be repeated
+    assert json.loads(requests.between(0, 2) or b"") == [{"group": "second", "topic": None}]
+    query._synced(8)
+    assert requests.between(0, 2) is None
+
+
 def test_an_error_is_in_the_log_before_others_see_that_it_began_or_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -106,6 +140,24 @@ def test_a_cluster_of_which_one_partition_could_not_be_read_was_not_called_blind
     for taken in (LookTaken(5, "no leader", partly_blind=True), LookTaken(6, "", caught_up=True)):
         query._tell(taken)
         assert (query.progress.blind, query.progress.seen_ms) == (taken.partly_blind, taken.as_of_ms)
+
+
+def test_a_trigger_that_never_ended_left_the_cluster_ready_and_without_an_error() -> None:
+    query = query_of_nothing(lambda *_: LookTaken(5, "", caught_up=True))
+    ended = query._took
+    query._note_hanging(ended + 3_600)
+    # it is catching up, which takes as long as it takes
+    assert query.progress == Progress()
+    query._take(cast("Any", Taken()), 7)
+    query._note_hanging(ended + HANGING_S - 1)
+    assert (query.progress.caught_up, query.progress.blind, query.progress.error) == (True, False, "")
+    with capture_logs() as lines:
+        for seconds in (1, 2, 3):
+            query._note_hanging(ended + HANGING_S + seconds)
+    assert (query.progress.caught_up, query.progress.blind, query.progress.error) == (False, True, HANGS)
+    assert [line["error"] for line in lines] == [HANGS]
+    query._take(cast("Any", Taken()), 8)
+    assert (query.progress.caught_up, query.progress.blind, query.progress.error) == (True, False, "")
 
 
 def test_the_times_of_the_last_triggers_are_kept_and_bounded() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from pyspark.errors import PySparkException
+from structlog.testing import capture_logs
 from tests.processes import eventually
 
+from warren import durable
 from warren.pipeline import supervisor
 from warren.pipeline.supervisor import SupervisedQuery, back_off_s, root_cause, stop_all
 
@@ -39,13 +42,14 @@ class Streaming:
 
 
 class Example(SupervisedQuery):
-    def __init__(self, *errors: str) -> None:
-        super().__init__(cast("Any", None), "example", {"cluster": "production"})
+    def __init__(self, *errors: str, checkpoint: Path = Path("example", "query")) -> None:
+        super().__init__(cast("Any", None), "example", {"cluster": "production"}, checkpoint)
         self.progress = Progress()
         self.errors = list(errors)
         self.failures: list[str] = []
         self.started: list[Streaming] = []
         self.notes = 0
+        self.synced: list[int] = []
 
     def _started(self) -> Any:
         self.started.append(Streaming(self.errors.pop(0) if self.errors else ""))
@@ -54,12 +58,16 @@ class Example(SupervisedQuery):
     def _note(self, query: Any) -> None:
         self.notes += 1
 
+    def _synced(self, trigger: int) -> None:
+        self.synced.append(trigger)
+
     def _failed(self) -> None:
         self.failures.append(self.progress.error)
 
 
 @pytest.fixture(autouse=True)
-def running_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+def running_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(supervisor, "BACK_OFF_S", (0.001, 0.002))
     monkeypatch.setattr(supervisor, "is_gone", lambda _: False)
 
@@ -76,11 +84,25 @@ def test_a_query_that_fails_is_started_again() -> None:
     assert not query.lost
 
 
+def test_an_error_that_nobody_expected_left_the_query_without_a_restart() -> None:
+    class Odd(Example):
+        def _started(self) -> Any:
+            if not self.failures:
+                raise KeyError("look")
+            return super()._started()
+
+    query = Odd()
+    query.start()
+    assert eventually(lambda: query.notes > 0, within_s=10)
+    query.stop()
+    assert query.failures == ["'look'"]
+
+
 def test_what_a_stop_cuts_off_is_no_failure() -> None:
     query = Example()
     query.start()
     assert eventually(lambda: query.notes > 0, within_s=10)
-    query._stopping.set()
+    query.expect_stop()
     query.started[0].error = "Job was cancelled"
     query.stop()
     assert query.failures == []
@@ -94,6 +116,43 @@ def test_without_spark_nothing_is_started_again(monkeypatch: pytest.MonkeyPatch)
     query._thread.join(10)
     assert query.lost
     assert len(query.started) == 1
+
+
+def test_a_trigger_is_synced_while_the_query_runs_and_the_last_one_at_its_end(tmp_path: Path) -> None:
+    commits = tmp_path / "query" / "commits"
+    commits.mkdir(parents=True)
+    query = Example(checkpoint=commits.parent)
+    query.start()
+    (commits / "0").write_text("v1")
+    assert eventually(lambda: query.synced == [0], within_s=10)
+    spark = query.started[0]
+
+    def stop_after_a_last_trigger() -> None:
+        (commits / "1").write_text("v1")
+        spark.stopped.set()
+
+    spark.stop = stop_after_a_last_trigger  # type: ignore[method-assign]
+    query.stop()
+    assert query.synced == [0, 1]
+
+
+def test_a_checkpoint_that_cannot_be_synced_is_told_once_and_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(path: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(durable, "sync", failing)
+    commits = tmp_path / "query" / "commits"
+    commits.mkdir(parents=True)
+    (commits / "0").write_text("v1")
+    query = Example(checkpoint=commits.parent)
+    with capture_logs() as lines:
+        query.start()
+        assert eventually(lambda: query.notes > 3, within_s=10)
+        query.stop()
+    assert [line["error"] for line in lines] == ["[Errno 5] Input/output error"]
+    assert (query.progress.restarts, query.synced) == (0, [])
 
 
 def test_queries_are_stopped_side_by_side() -> None:

@@ -1,0 +1,40 @@
+"""What groups have committed, from one process of a poller to the next."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from warren import durable
+from warren.kafka.group_admin import TopicPartition
+
+# group: topic partitions that it has committed
+CommittedBefore = dict[str, set[TopicPartition]]
+
+
+class CommittedFile:
+    """A file that a poller writes, and reads at its start: so it can ask for what nobody lists any more. If it is lost,
+    what is hidden at the next start is taken for deleted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._written: Mapping[str, set[TopicPartition]] = {}
+
+    def read(self) -> CommittedBefore:
+        try:
+            return msgspec.msgpack.decode(self._path.read_bytes(), type=CommittedBefore)
+        except (OSError, msgspec.MsgspecError):
+            return {}
+
+    def write(self, committed: Mapping[str, set[TopicPartition]]) -> None:
+        """The sets must not be changed later."""
+        if committed == self._written:
+            return
+        # a full disk: tried again in the next round
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            durable.write(self._path, msgspec.msgpack.encode(committed))
+            self._written = dict(committed)
