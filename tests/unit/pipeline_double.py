@@ -120,6 +120,7 @@ def look(
     steady_ms: int | None = None,
     expiry_ms: int | None = None,
     as_of_ms: int | None = None,
+    partly_blind: bool = False,
 ) -> pa.RecordBatch:
     """What a look at the brokers gives: topic partition: head; every tail is 0."""
     survey = Survey(
@@ -137,7 +138,8 @@ def look(
     steady_ms = at_ms if steady_ms is None else steady_ms
     as_of_ms = at_ms if as_of_ms is None else as_of_ms
     expiry_ms = at_ms if expiry_ms is None else expiry_ms
-    return heads_framed(survey, Look(as_of_ms, steady_ms, expiry_ms, "", full, requests))
+    taken = Look(as_of_ms, steady_ms, expiry_ms, "", full, requests, partly_blind=partly_blind)
+    return heads_framed(survey, taken)
 
 
 def records(

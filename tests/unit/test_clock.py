@@ -32,7 +32,8 @@ def test_nothing_expires_because_the_wall_clock_was_set(jump_ms: int) -> None:
     clock = LookClock(None)
     walls = [NOW + number * SECOND + (jump_ms if 5 <= number < 25 else 0) for number in range(3_600)]
     for number, moment in enumerate(looks(clock, walls)):
-        assert moment.expiry_ms == NOW + number * SECOND
+        # a clock that is behind only keeps things for longer
+        assert moment.expiry_ms == min(NOW + number * SECOND, moment.wall_ms)
         assert moment.steady_ms == NOW + number * SECOND
 
 
@@ -56,6 +57,28 @@ def test_a_downtime_counts_once_the_clock_has_run_evenly_for_ten_minutes() -> No
     assert moments[601].expiry_ms == NOW + 601 * SECOND
 
 
+@pytest.mark.parametrize(
+    ("last", "wrong_s", "jump_ms"),
+    [
+        pytest.param(None, 20, 8 * DAY, id="for seconds at the first start"),
+        pytest.param(None, 700, 8 * DAY, id="for minutes at the first start"),
+        pytest.param(LAST, 700, 3 * HOUR, id="for minutes at a restart"),
+        pytest.param(Moment(NOW + 8 * DAY, 5 * DAY, NOW + 8 * DAY), 0, 0, id="in the last process"),
+    ],
+)
+def test_a_clock_that_was_ahead_dropped_every_commit_for_ever(
+    last: Moment | None, wrong_s: int, jump_ms: int
+) -> None:
+    clock = LookClock(last)
+    walls = [NOW + number * SECOND + (jump_ms if number < wrong_s else 0) for number in range(1_500)]
+    moments = looks(clock, walls)
+    assert all(moment.expiry_ms <= moment.wall_ms for moment in moments)
+    assert moments[-1].expiry_ms == moments[-1].wall_ms
+    # the next process
+    (again,) = looks(LookClock(moments[-1]), [walls[-1] + SECOND])
+    assert again.expiry_ms == walls[-1]
+
+
 def test_small_corrections_are_no_jumps() -> None:
     moments = looks(LookClock(None), [NOW, NOW + 1_500, NOW + 1_600, NOW + 3_500])
     assert [moment.jumped_ms for moment in moments] == [0] * 4
@@ -68,6 +91,25 @@ def test_a_jump_is_told_for_a_minute(jump_ms: int) -> None:
     assert told[0] == 0
     assert set(told[1:62]) == {jump_ms}
     assert set(told[62:]) == {0}
+
+
+@pytest.mark.parametrize(
+    ("wrong_s", "told_s"),
+    [
+        pytest.param(20, 80, id="for seconds"),
+        pytest.param(3_000, 659, id="for longer than it can be told from a right one"),
+    ],
+)
+def test_a_clock_that_was_behind_at_boot_closed_incidents(wrong_s: int, told_s: int) -> None:
+    walls = [NOW + number * SECOND - (3 * HOUR if number < wrong_s else 0) for number in range(1_000)]
+    told = [bool(moment.jumped_ms) for moment in looks(LookClock(LAST), walls)]
+    assert told == [number <= told_s for number in range(1_000)]
+
+
+def test_a_restart_is_no_jump() -> None:
+    for wall in (LAST.wall_ms, NOW, NOW + DAY):
+        (first,) = looks(LookClock(LAST), [wall])
+        assert first.jumped_ms == 0
 
 
 def test_the_sentence_says_which_way_and_how_far() -> None:

@@ -75,6 +75,7 @@ def _taken(survey: Survey, look: Look) -> LookTaken:
         "; ".join(errors),
         caught_up=look.caught_up and not survey.error,
         blind=look.blind or look.unanswered or bool(survey.error) or bool(look.clock_error),
+        partly_blind=look.partly_blind,
         left=look.left,
         polled=look.polled,
     )

@@ -46,6 +46,8 @@ class Look:
     caught_up: bool = False
     # the brokers of the offsets topic did not respond
     blind: bool = False
+    # partitions of an offsets topic have no leader: `as_of_ms` stays, though heads are polled
+    partly_blind: bool = False
     # there are polled consumers only, and none of them has an answer
     unanswered: bool = False
     # polled consumers, by their label

@@ -97,7 +97,7 @@ class Surveyor:
         heads: Offsets = {}
         tails: Offsets = {}
         listed, error = False, ""
-        unknown: set[str] | None = None
+        described: dict[str, tuple[int, ...]] = {}
         try:
             if self._clock() >= self._list_s:
                 listed = self._list(limit)
@@ -110,13 +110,15 @@ class Surveyor:
                 error = self._brokers.silence()
             if not self._tps():
                 error = self._brokers.failures.no_topics()
-            unknown = self._brokers.unknown({topic for topic, _ in missing} - self._partitions.keys(), limit)
+            described = self._brokers.described({topic for topic, _ in missing}, limit)
         except UnreachableError as unreachable:
             error = str(unreachable)
             self._list_s = 0.0
         self._heads = heads
-        gone = () if unknown is None else tuple(each for each in missing if self._is_gone(each, unknown))
-        hidden = {topic for topic, _ in missing} - self._partitions.keys() - (unknown or set())
+        # by what the brokers answer now: the list may be older than a partition, or have come from a broker that has
+        # not heard of it yet
+        gone = tuple(each for each in missing if each[0] in described and each[1] not in described[each[0]])
+        hidden = {topic for topic, _ in missing if described.get(topic) != ()} - self._partitions.keys()
         tps = self._tps()
         return Survey(
             pa.array([topic for topic, _ in tps], pa.string()),
@@ -131,11 +133,6 @@ class Surveyor:
             error,
             self._brokers.failures.grant("Describe", "topic", "*") if hidden else "",
         )
-
-    def _is_gone(self, tp: TopicPartition, unknown: set[str]) -> bool:
-        """The topic does not exist, or it has no such partition."""
-        topic, partition = tp
-        return topic in unknown or (topic in self._partitions and partition not in self._partitions[topic])
 
     def _list(self, limit: Limit) -> bool:
         """List the topics; returns whether there are any. Without the ACLs the list is empty."""

@@ -31,6 +31,8 @@ class LookTaken(msgspec.Struct, frozen=True):
     caught_up: bool = False
     # brokers did not respond
     blind: bool = False
+    # partitions of an offsets topic have no leader: `as_of_ms` stays, though there are new heads
+    partly_blind: bool = False
     # records that are still to be read
     left: int = 0
     # polled consumers, by their label

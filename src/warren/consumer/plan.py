@@ -74,6 +74,11 @@ class Position:
             "uncommitted": _joined(self.uncommitted),
         }
 
+    @property
+    def partly_blind(self) -> bool:
+        """Brokers responded, and partitions that were read before have no leader, or are gone: `as_of_ms` stays."""
+        return bool(self.error and self.next) and not self.silent
+
     def without_answer(self, error: str) -> Position:
         """Nothing could be planned: the position stays."""
         return replace(self, live=False, error=error, silent=True, begin=(), reads=0, uncommitted=())

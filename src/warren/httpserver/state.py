@@ -30,7 +30,7 @@ class Progress(Protocol):
 
     @property
     def blind(self) -> bool:
-        """Whether the brokers did not respond in the last trigger."""
+        """Whether the brokers, or some of them, did not respond in the last trigger."""
 
     @property
     def seen_ms(self) -> int:

@@ -27,6 +27,7 @@ ArrowArray = Any
 
 NO_KEY: Final = "no key"
 NEGATIVE_PARTITION: Final = "negative partition"
+NO_TOPIC: Final = "empty topic"
 # an older record of the same key in the same batch
 SUPERSEDED: Final = "superseded group record"
 
@@ -194,9 +195,13 @@ class _Batch:
         read = _by_version(schema, rows, kind[at], wanted)
         self._count_faults(read.fault, "key", times)
         good = read.fault == 0
-        negative = good & (read.values["partition"] < 0)
-        self._count(NEGATIVE_PARTITION, int(times[negative].sum()))
-        good &= ~negative
+        topic_start, topic_end = read.spans["topic"]
+        for reason, impossible in (
+            (NEGATIVE_PARTITION, read.values["partition"] < 0),
+            (NO_TOPIC, topic_end <= topic_start),
+        ):
+            self._count(reason, int(times[good & impossible].sum()))
+            good &= ~impossible
 
         group = columns.slices(self.keys, *(end[good] for end in read.spans["group"])).dictionary_encode()
         topic = columns.slices(self.keys, *(end[good] for end in read.spans["topic"])).dictionary_encode()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any, Final
@@ -35,6 +36,9 @@ _FIRST_SHARE: Final = 0.4
 
 # properties of Warren's own in every admin client: a broker that comes back is found within 2 s
 OWN: Final = {"log_level": 2, "reconnect.backoff.max.ms": 2000}
+
+# names that Kafka allows for topics; a forged record can hold others, some of which the client library refuses
+_TOPIC_NAME: Final = re.compile(r"[A-Za-z0-9._-]+")
 
 # mask of 64 bits
 _LOW: Final = (1 << 64) - 1
@@ -186,18 +190,29 @@ class Brokers:
         asked = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
         return {name: _known_id(found) for name, found in _answers(asked, seconds).items()}
 
-    def unknown(self, topics: Iterable[str], limit: Limit) -> set[str]:
-        """Those of the topics that do not exist; topics that we are not allowed to see are not among them, unless the
-        brokers are older than 0.11: there the list decides."""
-        names = list(topics)
+    def described(self, topics: Collection[str], limit: Limit) -> dict[str, tuple[int, ...]]:
+        """Topic: its partitions as the brokers have them now, none where it does not exist. Topics that we are not
+        allowed to see are left out, unless the brokers are older than 0.11: there the list decides."""
+        # no broker has a topic of any other name
+        found: dict[str, tuple[int, ...]] = {name: () for name in topics if not _TOPIC_NAME.fullmatch(name)}
+        names = [name for name in topics if name not in found]
         if not names:
-            return set()
+            return found
         if self.before_0_11(limit):
-            return set(names) - self.partitions(limit).keys()
+            listed = self.partitions(limit)
+            return found | {name: tuple(listed.get(name, ())) for name in names}
         seconds = limit.left() * _FIRST_SHARE
         asked = self._client.describe_topics(TopicCollection(names), request_timeout=seconds)
         done, _ = wait(asked.values(), timeout=seconds)
-        return {name for name, future in asked.items() if future in done and _unknown(future.exception())}
+        for name, future in asked.items():
+            if future not in done:
+                continue
+            error = future.exception()
+            if _unknown(error):
+                found[name] = ()
+            elif error is None and (partitions := future.result().partitions):
+                found[name] = tuple(each.id for each in partitions)
+        return found
 
     def offsets(
         self, asked: Iterable[tuple[str, int]], spec: OffsetSpec, limit: Limit, *, committed: bool = False

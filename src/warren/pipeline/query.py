@@ -70,7 +70,8 @@ class Progress:
     running: bool = False
     # everything up to the first end offsets has been read, and the brokers respond
     caught_up: bool = False
-    # the brokers did not respond in the last trigger: groups are evaluated as of the last moment that was read
+    # the brokers, or some of them, did not respond in the last trigger: groups are evaluated as of the last moment that
+    # was read
     blind: bool = False
     # that moment, by our clock; 0: none yet
     seen_ms: int = 0
@@ -189,7 +190,7 @@ class ClusterQuery(SupervisedQuery):
         self._errors.note(error, time.monotonic())
         progress.error = error
         progress.left = look.left
-        progress.blind, progress.seen_ms = look.blind, look.as_of_ms
+        progress.blind, progress.seen_ms = look.blind or look.partly_blind, look.as_of_ms
         progress.caught_up = look.caught_up
 
     def _note(self, query: StreamingQuery) -> None:

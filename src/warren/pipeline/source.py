@@ -189,6 +189,7 @@ class _Planner:
                 name in polled and planner.caught_up(polled[name]) for name, planner in self._polled.items()
             ),
             blind=any(position.silent for position in present.values()),
+            partly_blind=any(position.partly_blind for position in present.values()),
             unanswered=not self._consumers and all(each.blind for each in moments.values()),
             polled=moments,
             error=_errors({**present, **polled}),

@@ -206,8 +206,11 @@ class ReadModel:
         self._there[tps] = batch.column("listed").to_numpy(zero_copy_only=False)
         self._seen[tps] = batch.column("seen").to_numpy(zero_copy_only=False)
         self._bucket_tps[bucket] = tps
-        for held, name in ((self._head, "head"), (self._tail, "tail"), (self._lowest, "lowest")):
+        for held, name in ((self._head, "head"), (self._tail, "tail")):
             held[tps] = frames.ints(batch, name)
+        # while the moment of evaluation stays, so do the samples before it: who was at the head then, was
+        stays = self.look.partly_blind & (self._lowest[tps] != UNKNOWN)
+        self._lowest[tps] = np.where(stays, self._lowest[tps], frames.ints(batch, "lowest"))
         ids = batch.column("topic_id").to_pylist()
         names = {
             topic_id: self._topic[tp]

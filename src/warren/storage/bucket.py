@@ -35,6 +35,9 @@ _NUL: Final = "\0"
 _SKEW_MS: Final = 60_000
 # value of `missing` for a topic partition that was never listed
 _NEVER_LISTED: Final = -1
+# complete lists in a row without a topic partition that no group reads, until it counts as deleted: brokers do not say
+# that of a topic whose ACL went with it
+_FORGOTTEN: Final = 100
 # missing topic partitions that are checked at once
 _MAX_MISSING: Final = 1_000
 # topics with dropped commits that a bucket reports at once
@@ -310,15 +313,16 @@ class Bucket:
     def _drop_gone(self, seen: HeadsSeen) -> None:
         """Drop topic partitions that do not exist according to the brokers.
 
-        Lists alone are not enough: with revoked ACLs, or from a broker that has just started, they are too short.
+        Lists alone are not enough where there are windows: with revoked ACLs, or from a broker that has just started,
+        they are too short.
         """
+        gone = (self.missing >= _FORGOTTEN) | ~self.listed
+        gone[self.tp_of] = False
         names, numbers = seen.gone
-        if not names:
-            return
-        tp = self._tp_index(pa.array(names, pa.string()), np.array(numbers, dtype=np.int32))
-        gone = np.zeros(len(self.partition), dtype=np.bool_)
-        gone[tp[tp != UNKNOWN]] = True
-        gone &= self.missing != 0
+        if names:
+            tp = self._tp_index(pa.array(names, pa.string()), np.array(numbers, dtype=np.int32))
+            gone[tp[tp != UNKNOWN]] = True
+            gone &= self.missing != 0
         if gone.any():
             self._drop_tps(~gone)
 

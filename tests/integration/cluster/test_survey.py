@@ -23,7 +23,7 @@ from warren.consumer.plan import Position, Range
 from warren.consumer.source import OffsetsPlanner, OffsetsSettings
 from warren.demo.broker import HOST, Broker
 from warren.demo.ports import free_port
-from warren.kafka.brokers import Brokers
+from warren.kafka.brokers import Brokers, Limit
 
 TIMEOUT_S = 5.0
 
@@ -60,6 +60,28 @@ def test_topics_that_come_grow_go_and_come_again(broker: Broker) -> None:
 def ids(survey: Survey, topic: str) -> set[str]:
     found = zip(survey.topic.to_pylist(), survey.topic_id.to_pylist(), strict=True)
     return {each for name, each in found if name == topic}
+
+
+def test_one_name_that_kafka_does_not_allow_ended_the_query_for_good(broker: Broker) -> None:
+    hands, mine = Hands(broker), surveyor(broker)
+    hands.make("survey-stays")
+    missing = (("", 0), ("\0name", 0), ("a name", 0), ("survey-never", 0))
+    survey = mine.survey(now_ms(), missing)
+    assert (survey.error, survey.hidden) == ("", ())
+    assert survey.gone == missing
+
+
+def test_a_partition_that_was_added_after_the_list_was_called_gone(broker: Broker) -> None:
+    hands = Hands(broker)
+    hands.make("survey-grows")
+    brokers = Brokers(client_of(broker))
+    assert eventually(lambda: brokers.described(["survey-grows"], Limit(5.0)) == {"survey-grows": (0,)}, 20)
+    mine = Surveyor(brokers, 60_000, TIMEOUT_S)
+    mine.survey(now_ms())
+    hands.grow("survey-grows", 2)
+    assert eventually(lambda: brokers.described(["survey-grows"], Limit(5.0)) == {"survey-grows": (0, 1)}, 20)
+    survey = mine.survey(now_ms(), (("survey-grows", 1), ("survey-grows", 7)))
+    assert survey.gone == (("survey-grows", 7),)
 
 
 def test_tails_follow_retention(broker: Broker) -> None:
@@ -165,12 +187,14 @@ def test_a_partition_without_leader_waits_and_holds_nobody_up(pair: Pair) -> Non
     assert eventually(lambda: look() == ([1, UNKNOWN], [7]), 30)
     # planning leaves the one without leader where it was, once the client has heard of the death
     assert eventually(lambda: led.advanced(starts[0]).next == (1, 0), 60)
+    assert led.advanced(starts[0]).partly_blind
     assert eventually(lambda: moved.advanced(starts[1]).next == (7,), 60)
     assert count(first, Range(0, 0, 7, 0), "survey-moved") == 7
 
     second.start()
     assert eventually(lambda: look() == ([1, 2], [7]), 60)
     assert eventually(lambda: led.advanced(starts[0]).next == (1, 2), 30)
+    assert not led.advanced(starts[0]).partly_blind
     assert count(first, Range(1, 0, 2, 0), "survey-led") == 2
 
 

@@ -51,10 +51,14 @@ class Table:
         self._answer("ids", limit)
         return {topic: self.ids.get(topic, f"id-{topic}") for topic in topics}
 
-    def unknown(self, topics: Any, limit: Limit) -> set[str]:
+    def described(self, topics: Any, limit: Limit) -> dict[str, tuple[int, ...]]:
         if topics:
-            self._answer("unknown", limit)
-        return {topic for topic in topics if topic not in self.topics and topic not in self.hidden}
+            self._answer("described", limit)
+        return {
+            topic: tuple(range(len(self.topics.get(topic, ()))))
+            for topic in topics
+            if topic not in self.hidden
+        }
 
     def offsets(self, read: Any, spec: Any, limit: Limit) -> Offsets:
         self._answer("tails" if spec is EARLIEST else "heads", limit)
@@ -123,6 +127,26 @@ def test_a_topic_that_is_hidden_is_not_gone_and_one_that_is_unknown_is() -> None
     assert survey.gone == (("a", 9), ("c", 0), ("c", 1))
     assert survey.hidden == ("b",)
     assert survey.remedy.endswith("--operation Describe --topic '*'")
+
+
+def test_a_list_from_a_broker_that_knew_too_little_deleted_partitions_of_a_topic() -> None:
+    table = Table({"a": [1, 2, 3, 4]}, takes_s=0.5)
+    mine = surveyor(table)
+    mine.survey(0)
+    table.topics = {"a": [1, 2]}
+    assert set(looked(at(mine, table, REFRESH_MS))) == {("a", 0), ("a", 1)}
+    table.topics = {"a": [1, 2, 3, 4]}
+    survey = mine.survey(0, (("a", 2), ("a", 3)))
+    assert (survey.complete, survey.gone) == (False, ())
+
+
+def test_a_partition_that_was_added_after_the_list_was_called_gone() -> None:
+    table = Table({"a": [1]}, takes_s=0.5)
+    mine = surveyor(table)
+    mine.survey(0)
+    table.topics = {"a": [1, 7]}
+    survey = mine.survey(0, (("a", 1), ("a", 9)))
+    assert (survey.complete, survey.gone) == (False, (("a", 9),))
 
 
 def test_brokers_that_do_not_answer_call_nothing_gone() -> None:

@@ -66,6 +66,8 @@ def one_by_one(records: list[Pair], accept: Callable[[str], bool]) -> tuple[list
             skipped[f"{name.fault} key"] += 1
         elif name.fields["partition"] < 0:
             skipped["negative partition"] += 1
+        elif not name.fields["topic"]:
+            skipped["empty topic"] += 1
         elif not accept(name.fields["group"]):
             denied += 1
         elif value is None:
@@ -208,6 +210,8 @@ FAULTS: list[tuple[str, bytes | None, bytes | None, str]] = [
     ("topic of length -32768", key_bytes("0001678000"), GOOD_VALUE, "negative length in key"),
     ("partition cut", key_bytes("000167000174000000"), GOOD_VALUE, "truncated key"),
     ("partition -1", key_bytes("000167000174ffffffff"), GOOD_VALUE, "negative partition"),
+    ("topic without a name", key_bytes("000167000000000000"), GOOD_VALUE, "empty topic"),
+    ("topic null", key_bytes("000167ffff00000000"), GOOD_VALUE, "empty topic"),
     ("key version 25", b"\0\x19\0\1g", GOOD_VALUE, "key version 25"),
     ("key version -1", b"\xff\xff\0\1g", GOOD_VALUE, "key version -1"),
     ("share group", b"\0\x0b\0\1g", b"\0\0", "share group"),

@@ -109,6 +109,7 @@ COUNTED = {
     # Kafka writes null to delete; an empty value is one that breaks off before its version
     "tombstone-empty-first": {"truncated value": 1},
     "partition-negative": {"negative partition": 1},
+    "topic-empty": {"empty topic": 1},
     # version 4 is flexible; this one was written as if it were not
     "meta-v4": {"truncated value": 1},
     "meta-empty-clears": {"superseded group record": 1},

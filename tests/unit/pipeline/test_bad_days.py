@@ -136,6 +136,16 @@ def test_a_clock_that_was_wrong_for_a_while_silenced_verdicts_for_hours(
             assert statuses == right, f"trigger {step}"
 
 
+def test_a_clock_that_was_ahead_at_the_first_start_silenced_the_cluster_for_ever(
+    expected: list[dict[str, Status]],
+) -> None:
+    day = Day()
+    assert day.trigger(ours_ms=8 * DAY) == {}, "older than a week by that clock"
+    for _ in range(len(expected) - 1):
+        statuses = day.trigger()
+    assert statuses == expected[-1]
+
+
 def noisy(pipeline: Pipeline, steps: range, watched: GroupFilter | None = None) -> Iterator[ClusterView]:
     """Two groups that commit behind the head, and whose commits are read as far as they are watched."""
     for step in steps:

@@ -135,6 +135,13 @@ def test_an_error_is_in_the_log_before_others_see_that_it_began_or_ended(
     assert noted == [("down", ""), ("", "down")]
 
 
+def test_a_cluster_of_which_one_partition_could_not_be_read_was_not_called_blind() -> None:
+    query = query_of_nothing()
+    for taken in (LookTaken(5, "no leader", partly_blind=True), LookTaken(6, "", caught_up=True)):
+        query._tell(taken)
+        assert (query.progress.blind, query.progress.seen_ms) == (taken.partly_blind, taken.as_of_ms)
+
+
 def test_a_trigger_that_never_ended_left_the_cluster_ready_and_without_an_error() -> None:
     query = query_of_nothing(lambda *_: LookTaken(5, "", caught_up=True))
     ended = query._took

@@ -164,6 +164,31 @@ def test_brokers_that_do_not_answer_leave_nobody_caught_up_and_time_standing(
     assert task.look.error == "consumer b: no answer"
 
 
+def test_one_partition_without_leader_muted_the_notifier_and_nobody_was_told(
+    topics: Topics, tmp_path: Path
+) -> None:
+    mine = reader(tmp_path, "a", "b")
+    start = mine.latestOffset(mine.initialOffset(), None)
+    topics.ends["a"] = [12, None]
+    end = mine.latestOffset(start, None)
+    (task,) = tasks(mine, start, end)
+    assert task.look is not None
+    # the others are read, and heads are polled
+    assert (task.look.caught_up, task.look.blind, task.look.partly_blind) == (False, False, True)
+    assert read([task]) == {"a": [(0, 10, 12)]}
+    assert task.look.as_of_ms == start["consumers"]["a"]["as_of"]
+    # deleted, or not known to a broker that has just started
+    topics.ends["a"] = []
+    gone = mine.latestOffset(end, None)
+    (task,) = tasks(mine, end, gone)
+    assert task.look is not None
+    assert task.look.partly_blind
+    topics.ends["a"] = [12, 3]
+    (task,) = tasks(mine, gone, mine.latestOffset(gone, None))
+    assert task.look is not None
+    assert (task.look.caught_up, task.look.partly_blind) == (True, False)
+
+
 def test_a_consumer_whose_brokers_never_answered_holds_nobody_up(topics: Topics, tmp_path: Path) -> None:
     topics.ends["b"] = None
     mine = reader(tmp_path, "a", "b", start_latest=True, backfill=True)
@@ -190,6 +215,8 @@ def test_a_topic_that_is_not_there_yet_is_caught_up_when_it_has_come_and_been_re
         end = mine.latestOffset(start, None)
         (task,) = tasks(mine, start, end)
         assert task.look is not None
+        # a cluster without any commit is nothing to tell of
+        assert not task.look.partly_blind
         caught_up.append(task.look.caught_up)
         start = end
     assert caught_up == [False, False, True, True]

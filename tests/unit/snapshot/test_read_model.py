@@ -207,6 +207,22 @@ def test_while_the_brokers_do_not_answer_nobody_is_judged_for_the_time_since(pip
     } == {"OK", "ERR"}
 
 
+def test_a_group_that_was_idle_at_the_head_stopped_while_a_leader_was_missing(pipeline: Pipeline) -> None:
+    seen_ms = NOW + 5_000
+    pipeline.trigger(look(HEADS, seen_ms))
+    for second in range(6, 20):
+        now = NOW + second * 1_000
+        heads = HEADS | {("clicks", 0): 10 + second}
+        view = pipeline.trigger(look(heads, now, as_of_ms=seen_ms, partly_blind=True))
+        fast = view.group("fast")
+        assert fast is not None
+        assert (fast.status, fast.totallag, view.as_of_ms) == (Status.OK, second, seen_ms)
+    # the leader is back, and the group has committed nothing meanwhile
+    fast = pipeline.trigger(look(heads, now)).group("fast")
+    assert fast is not None
+    assert fast.partitions[0].status == Status.STOP
+
+
 def test_deleted_things_go(pipeline: Pipeline) -> None:
     view = pipeline.trigger(look(HEADS), records([gone("slow", "orders", 2)], 10))
     slow = view.group("slow")

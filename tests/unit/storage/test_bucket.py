@@ -171,6 +171,23 @@ def test_lists_without_a_topic_deleted_its_windows_for_good(bucket: Bucket) -> N
     assert bucket.missing_from_lists() == []
 
 
+def test_a_deleted_topic_whose_rights_went_with_it_stayed_for_ever(bucket: Bucket) -> None:
+    before = shown(bucket)
+    here = {("orders", 0): 100, ("orders", 3): 50}
+    # nobody reads these, and the brokers answer that we may not see them
+    bucket.apply_heads(heads(here | {("secret", 0): 5, ("orders", 8): 0}, NOW))
+    bucket.apply_commits(commits(Commit("a", "hidden", 0, 1, 10, deleted=True)), NOW, False)
+    for step in range(1, 50):
+        bucket.apply_heads(heads(here, NOW + step))
+    assert bucket.missing_from_lists() == [("clicks", 1), ("secret", 0), ("orders", 8)], "for minutes"
+    for step in range(50, 110):
+        bucket.apply_heads(heads(here, NOW + step))
+    # what a group reads stays
+    assert bucket.missing_from_lists() == [("clicks", 1)]
+    assert set(bucket.topic.to_pylist()) == {"orders", "clicks"}
+    assert shown(bucket) == before
+
+
 def test_a_partition_that_no_list_ever_had_is_asked_for_and_goes(bucket: Bucket) -> None:
     bucket.apply_commits(commits(Commit("a", "orders", 7, 1, 10)), NOW, False)
     assert bucket.missing_from_lists() == [("orders", 7)]

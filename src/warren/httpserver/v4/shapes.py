@@ -222,7 +222,9 @@ class ClusterHealth(msgspec.Struct, frozen=True):
     caught_up: Annotated[
         bool, Meta(description="Everything that was in the offsets topic at the start has been read")
     ]
-    blind: Annotated[bool, Meta(description="The brokers did not respond in the last trigger")]
+    blind: Annotated[
+        bool, Meta(description="The brokers, or some of them, did not respond in the last trigger")
+    ]
     seen_at: Annotated[
         Milliseconds,
         Meta(
