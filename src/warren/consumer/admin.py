@@ -8,7 +8,7 @@ seen when the offset has changed, and its time is that of the round. An offset t
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -71,7 +71,7 @@ class GroupRequests(Protocol):
 
     def topics(self, limit: Limit) -> set[str]: ...
 
-    def unknown(self, topics: Iterable[str], limit: Limit) -> set[str]: ...
+    def described(self, topics: Collection[str], limit: Limit) -> dict[str, tuple[int, ...]]: ...
 
     def renew(self) -> None: ...
 
@@ -195,7 +195,9 @@ class AdminPoller:
         which knows whether a topic is deleted or hidden. True: some are hidden; these are still asked for."""
         topics = self._admin.topics(Limit(LIST_S))
         unseen = {topic for places in gone.values() for topic, _ in places} - topics
-        hidden = unseen - self._admin.unknown(unseen, Limit(LIST_S))
+        described = self._admin.described(unseen, Limit(LIST_S))
+        # a topic that does not exist has no partitions
+        hidden = {topic for topic in unseen if described.get(topic) != ()}
         for group, places in gone.items():
             for topic, partition in places:
                 key = (group, topic, partition)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from typing import cast
 
 import pytest
 
 from warren.cluster.reaper import Reaper
-from warren.kafka.brokers import Limit, UnreachableError
+from warren.kafka.brokers import Brokers, Limit, UnreachableError
 
 WATCHED = ["a", "b"]
 
@@ -57,7 +58,7 @@ def test_a_group_goes_when_the_brokers_do_not_know_it(
     told: list[str] = []
     brokers = Listing(list(lists), offsets)
     watched = lambda: [g for g in WATCHED if g not in removed]  # noqa: E731
-    reaper = Reaper("local", lambda: brokers, watched, removed.append, told.append)  # type: ignore[arg-type]
+    reaper = Reaper("local", lambda: cast("Brokers", brokers), watched, removed.append, told.append)
 
     class Looks(threading.Event):
         """Time for as many looks as there are lists."""
@@ -88,7 +89,7 @@ def test_a_full_disk_ended_the_comparison_for_good() -> None:
             raise OSError(28, "No space left on device")
         removed.append(group)
 
-    reaper = Reaper("local", lambda: brokers, lambda: WATCHED, remove, told.append)  # type: ignore[arg-type]
+    reaper = Reaper("local", lambda: cast("Brokers", brokers), lambda: WATCHED, remove, told.append)
     reaper.run(7, Looks())
     # after an error it has to be missing twice again
     assert removed == ["b"]
@@ -102,16 +103,16 @@ def test_a_client_that_could_not_be_made_stopped_the_start_of_all_clusters() -> 
     removed: list[str] = []
     told: list[str] = []
 
-    def connect() -> Listing:
+    def connect() -> Brokers:
         if attempts:
             raise attempts.pop()
-        return brokers
+        return cast("Brokers", brokers)
 
     class Looks(threading.Event):
         def wait(self, timeout: float | None = None) -> bool:
             return not brokers.lists
 
-    reaper = Reaper("local", connect, lambda: WATCHED, removed.append, told.append)  # type: ignore[arg-type]
+    reaper = Reaper("local", connect, lambda: WATCHED, removed.append, told.append)
     reaper.run(7, Looks())
     assert removed == ["b"]
     assert [("No such file" in each) for each in told] == [True, True, False, False]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -36,7 +36,7 @@ class Brokers:
         self.listing_error = ""
         self.asked: list[str] = []
         self.renewed = 0
-        self.described: list[str] = []
+        self.members_asked: list[str] = []
 
     def listed(self, limit: Limit) -> ListedGroups:
         listed = {group: group in self.empty for group in self.answers if group not in self.unlisted}
@@ -49,7 +49,7 @@ class Brokers:
             yield group, self.answers.get(group, {})
 
     def holders(self, groups: Sequence[str], limit: Limit) -> Iterator[tuple[str, Holders | Failure]]:
-        self.described += groups
+        self.members_asked += groups
         for group in groups:
             yield group, self.members.get(group, {})
 
@@ -59,8 +59,8 @@ class Brokers:
     def topics(self, limit: Limit) -> set[str]:
         return self.visible
 
-    def unknown(self, topics: Iterable[str], limit: Limit) -> set[str]:
-        return self.deleted & set(topics)
+    def described(self, topics: Collection[str], limit: Limit) -> dict[str, tuple[int, ...]]:
+        return dict.fromkeys(self.deleted & set(topics), ())
 
 
 class Rounds:
@@ -285,15 +285,15 @@ def test_members_are_asked_for_at_first_and_then_less_often_than_offsets() -> No
     rounds = Rounds(brokers)
     rounds.look()
     assert rounds.poll().owners == {"billing": {ORDERS: holder}}
-    assert brokers.described == ["billing"]
+    assert brokers.members_asked == ["billing"]
     brokers.answers["late"], brokers.members["late"] = {ORDERS: 1}, {ORDERS: holder}
     rounds.look()
     # one that is new is asked for at once
-    assert brokers.described == ["billing", "late"]
+    assert brokers.members_asked == ["billing", "late"]
     assert rounds.poll().owners == {"late": {ORDERS: holder}}
     for _ in range(5):
         rounds.look()
-    assert sorted(brokers.described[2:]) == ["billing", "late"]
+    assert sorted(brokers.members_asked[2:]) == ["billing", "late"]
     assert rounds.poll().owners == {}
     # the last member has left
     brokers.empty = {"idle", "billing"}
