@@ -105,6 +105,8 @@ class AdminPoller:
         self._failures: dict[str, Failure] = {}
         # group: who holds its partitions
         self._holders: dict[str, Holders] = {}
+        # groups whose members have had no answer since the start
+        self._unseen: set[str] = set()
         # groups whose members were asked for, and when all were, by our clock
         self._described: set[str] = set()
         self._described_ms: int | None = None
@@ -217,17 +219,22 @@ class AdminPoller:
         last_ms = self._described_ms
         if last_ms is None or not 0 <= begun_ms - last_ms < self._settings.members_refresh_s * 1000:
             self._described_ms, self._described = begun_ms, set()
-        for group in self._holders.keys() - set(groups):
+        for group in (self._holders.keys() | self._unseen) - set(groups):
             self._own(group, {})
         due = [group for group in groups if group not in self._described]
         self._described = set(groups)
         for group, answer in self._admin.holders(due, Limit(ROUND_S)):
             if not isinstance(answer, Failure):
                 self._own(group, answer)
+            elif group not in self._holders:
+                self._unseen.add(group)
+        self._findings.cannot_see_owners(self._unseen)
 
     def _own(self, group: str, holders: Holders) -> None:
-        if holders != self._holders.get(group, {}):
+        # one from before the start may be shown: also that there is none is news
+        if group in self._unseen or holders != self._holders.get(group, {}):
             self._findings.own(group, holders)
+        self._unseen.discard(group)
         if holders:
             self._holders[group] = holders
         else:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from warren.common import frames
-from warren.common.checkpoint import WINDOW_BUCKETS
+from warren.common.checkpoint import OWNER_BUCKETS, WINDOW_BUCKETS
 from warren.common.group_records import GroupRecord, PolledMember, PolledOwners
 from warren.consumer.commit_frames import framed
 from warren.consumer.polling import label
@@ -54,9 +54,11 @@ def read(settings: PolledSettings, task: PollTask) -> pa.RecordBatch:
         "polled": "timed" if settings.timed else "untimed",
     }
     batch = framed(decoded, settings.intervals, settings.min_distance_ms, metadata, count)
-    return (
-        pa.concat_batches([batch, frames.rows(list(_listed(decoded.keys, name)))]) if poll.complete else batch
-    )
+    listed = [
+        *(_listed(decoded.keys, name) if poll.complete else ()),
+        *(_with_owners(poll.owners.keys() | poll.owners_unseen, name) if poll.first else ()),
+    ]
+    return pa.concat_batches([batch, frames.rows(listed)]) if listed else batch
 
 
 def _listed(keys: CommitKeys, consumer: str) -> Iterator[frames.Frame]:
@@ -70,6 +72,20 @@ def _listed(keys: CommitKeys, consumer: str) -> Iterator[frames.Frame]:
             "partition": pa.array(keys.partition).take(rows),
         }
         yield number, frames.LISTED, frames.pack(columns, {"consumer": consumer}, compress=True)
+
+
+def _with_owners(groups: Collection[str], consumer: str) -> Iterator[frames.Frame]:
+    """All groups that have owners by a consumer, for every bucket of owners.
+
+    Also when the poll is not complete: an owner that was only hidden is found again, unlike a window.
+    """
+    for number in range(WINDOW_BUCKETS, WINDOW_BUCKETS + OWNER_BUCKETS):
+        group = [each for each in groups if frames.owner_bucket_of(each) == number]
+        yield (
+            number,
+            frames.LISTED,
+            frames.pack({"group": pa.array(group, pa.string())}, {"consumer": consumer}),
+        )
 
 
 def _owner_records(owners: Mapping[str, Owners], consumer: str, order: int) -> Iterator[GroupRecord]:

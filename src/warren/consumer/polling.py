@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol, Self
 
@@ -49,7 +49,7 @@ class Poll:
 
     # in the order in which they were found
     commits: tuple[PolledCommit, ...] = ()
-    # group: all of its owners, where they changed
+    # group: all of its owners, where they changed; in the first poll all that there are
     owners: Mapping[str, Owners] = field(default_factory=dict)
     # the first of this poller: its commits may have been there at any time
     first: bool = False
@@ -65,6 +65,8 @@ class Poll:
     silent: bool = False
     # groups that have no answer, though others have: the moment of their last one, 0 if that was before the start
     unanswered: Mapping[str, int] = field(default_factory=dict)
+    # groups whose owners cannot be seen: those from before the start stay
+    owners_unseen: frozenset[str] = frozenset()
 
 
 class Poller(Protocol):
@@ -230,6 +232,7 @@ class Findings:
         self._given = False
         self._error, self._silent = "", False
         self._unanswered: Mapping[str, int] = {}
+        self._owners_unseen: frozenset[str] = frozenset()
 
     def keys(self) -> list[Key]:
         """All keys that have a commit."""
@@ -262,6 +265,11 @@ class Findings:
         """All owners of a group's partitions, after a change."""
         with self._lock:
             self._owners[group] = dict(owners)
+
+    def cannot_see_owners(self, groups: Iterable[str]) -> None:
+        """The groups whose owners cannot be seen now. `own` tells when one can be again, also if it has none."""
+        with self._lock:
+            self._owners_unseen = frozenset(groups)
 
     def skip(self, reason: str) -> None:
         with self._lock:
@@ -317,6 +325,7 @@ class Findings:
                 self._error,
                 self._silent,
                 self._unanswered,
+                self._owners_unseen,
             )
             self._waiting, self._owners, self._skipped, self._denied = [], {}, Counter(), 0
             return poll

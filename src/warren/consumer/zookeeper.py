@@ -115,6 +115,8 @@ class ZooKeeperPoller:
         self._unanswered: dict[str, int] = {}
         # the moment of the last round
         self._last_ms = 0
+        # groups whose owners may not be read
+        self._unseen: set[str] = set()
         # requests since the start
         self.requests = 0
         self._stopping = threading.Event()
@@ -163,6 +165,11 @@ class ZooKeeperPoller:
                 due += self._refused.items()
                 self._refused.clear()
             self._read(session, deque(due))
+            unseen = {path[0] for path in self._refused if path[1:2] != ("offsets",)}
+            # also that there is no owner is news of a group that can be seen again
+            self._changed |= self._unseen - unseen
+            self._unseen = unseen
+            self._findings.cannot_see_owners(unseen)
             for group in self._changed:
                 owners = self._owners.get(group, {})
                 self._findings.own(group, {place: Holder(owner) for place, owner in owners.items()})

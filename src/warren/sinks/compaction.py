@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -87,12 +87,13 @@ class Upkeep:
 
     def _look(self, session: SparkSession, files: Files, now_ms: int, *, everything: bool) -> None:
         """Old days go, days that are over become one file; at the start, what was left half done is put right."""
-        oldest = _day(now_ms - self._retention_days * 24 * _HOUR_MS) if self._retention_days else ""
         today = _day(now_ms - _GRACE_MS)
         if everything:
             files.remove(UNFINISHED)
-        for directory in _days(files):
-            day = directory.rpartition("=")[2]
+        directories = _days(files)
+        oldest = _oldest_kept(map(_day_of, directories), _day(now_ms), self._retention_days)
+        for directory in directories:
+            day = _day_of(directory)
             if day < oldest:
                 files.remove(directory)
                 self._small.pop(directory, None)
@@ -224,6 +225,20 @@ def _days(files: Files) -> list[str]:
         for day in files.list(f"{table}/{cluster.name}")
         if day.is_directory and day.name.startswith("day=")
     ]
+
+
+def _day_of(directory: str) -> str:
+    return directory.rpartition("=")[2]
+
+
+def _oldest_kept(days: Iterable[str], today: str, retention_days: int) -> str:
+    """The day before which all go: today and so many before it stay.
+
+    Days that are there are counted: a clock that is months ahead would take what nobody can bring back. What it has
+    left in the future does not count.
+    """
+    there = sorted({day for day in days if day <= today})
+    return there[-retention_days - 1] if 0 < retention_days < len(there) else ""
 
 
 def _grouped(found: Sequence[FileInfo]) -> Iterator[tuple[str, ...]]:

@@ -23,6 +23,9 @@ log = structlog.get_logger("warren.sinks")
 # what the outbox leaves free on its disk: windows and positions are on the same one
 RESERVE_BYTES: Final = 64 * 1024 * 1024
 
+# what the time between two samples counts at most: where it is longer, a clock may have been set
+_GAP_MS: Final = 600_000
+
 # what a sink that is behind takes at once: a batch costs Spark 0.3 s, whatever is in it. It is repeated whole after a
 # crash, and files of a distant file system are in memory until its end
 MAX_BATCH_SAMPLES: Final = 120
@@ -200,11 +203,7 @@ class Outbox:
         # a sink keeps the last sample that it has: changes are counted from there
         had = {number for number in self._samples if not self._is_wanted(number)}
         self._remove(had)
-        too_old = {
-            number
-            for number, (name, _) in self._samples.items()
-            if now_ms - name.time_ms > self._bounds.max_age_ms
-        }
+        too_old = self._too_old(now_ms)
         self._drop(too_old, "they are older than outbox.max-age")
         self._remove(too_old)
         total = sum(size for _, size in self._samples.values())
@@ -216,6 +215,17 @@ class Outbox:
             too_many.add(number)
         self._drop(too_many, "the outbox is larger than outbox.max-bytes")
         self._remove(too_many)
+
+    def _too_old(self, now_ms: int) -> set[int]:
+        """Samples beyond the age, which is counted from one to the next: a clock that was set makes none older."""
+        found, age_ms, later_ms = set(), 0, now_ms
+        for number in sorted(self._samples, reverse=True):
+            time_ms = self._samples[number][0].time_ms
+            age_ms += min(max(later_ms - time_ms, 0), _GAP_MS)
+            later_ms = time_ms
+            if age_ms > self._bounds.max_age_ms:
+                found.add(number)
+        return found
 
     def _is_wanted(self, number: int) -> bool:
         return any(

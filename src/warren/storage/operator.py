@@ -79,11 +79,15 @@ class WindowOperator(StatefulProcessor):
 
     def _owners(self, incoming: Frames) -> Iterator[tuple[str, bytes]]:
         full = _is_full(incoming)
-        if not full and not incoming[frames.GROUPS] and not incoming[frames.REQUESTS]:
+        if not full and not any(incoming[kind] for kind in (frames.LISTED, frames.GROUPS, frames.REQUESTS)):
             return
         ownership = self._journal.load_owners()
         seen: set[str] = set()
         now_ms = max((int(each["expiry_ms"]) for each in _metadata(incoming)), default=0)
+        for payload in incoming[frames.LISTED]:
+            listed = frames.unpack(payload)
+            groups = set(listed.column("group").to_pylist())
+            seen |= ownership.keep_listed(frames.metadata(listed)["consumer"], groups)
         for payload in incoming[frames.GROUPS]:
             seen |= ownership.see(msgspec.msgpack.decode(payload, type=list[GroupRecord]), now_ms)
         seen |= ownership.forget(each.group for each in _requests(incoming) if each.topic is None)

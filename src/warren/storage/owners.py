@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 import msgspec
@@ -97,11 +97,17 @@ class GroupOwnership:
 
     def forget_polled(self, consumers: Collection[str]) -> set[str]:
         """Drop owners that polled consumers other than these have found; returns the groups."""
+        return self._forget_found(lambda consumer, _: consumer not in consumers)
+
+    def keep_listed(self, consumer: str, groups: Collection[str]) -> set[str]:
+        """Drop owners that a polled consumer has found in other groups than these; returns the groups."""
+        return self._forget_found(lambda finder, group: finder == consumer and group not in groups)
+
+    def _forget_found(self, is_gone: Callable[[str, str], bool]) -> set[str]:
+        """Drop owners that were polled, by their consumer and group; returns the groups."""
         seen = set()
         for name, group in self.groups.items():
-            gone = [
-                each for each in group.members if _NUL in each and each.partition(_NUL)[0] not in consumers
-            ]
+            gone = [each for each in group.members if _NUL in each and is_gone(each.partition(_NUL)[0], name)]
             for each in gone:
                 del group.members[each]
                 seen.add(name)

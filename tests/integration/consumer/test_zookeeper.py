@@ -269,6 +269,23 @@ class TestLogins:
             assert not followed.last.silent
             assert followed.last.unanswered == {"b": 0}
 
+    def test_owners_that_may_not_be_read_are_not_taken_for_none_and_none_is_told_later(
+        self, server: ZooKeeperServer, client: KazooClient, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(zookeeper, "_REFUSED_AGAIN_S", 0.1)
+        everybody, owners = Id("world", "anyone"), "/hidden/consumers/b/owners"
+        put(client, "/hidden/consumers/a/offsets/orders/0", 5)
+        put(client, "/hidden/consumers/b/offsets/orders/0", 5)
+        client.ensure_path(owners)
+        client.set_acls("/hidden/consumers/a/offsets", [ACL(Permissions.ADMIN, everybody)])
+        client.set_acls(owners, [ACL(Permissions.ADMIN, everybody)])
+        with following(server.address, "/hidden") as followed:
+            followed.awaits({("b", "orders", 0): 5})
+            assert (followed.owners, followed.last.owners_unseen) == ({}, frozenset({"b"}))
+            client.set_acls(owners, [ACL(Permissions.ALL, everybody)])
+            assert eventually(lambda: followed.look().owners == {"b": {}}, PATIENCE_S), followed.owners
+            assert followed.last.owners_unseen == frozenset()
+
 
 class TestStorm:
     def node(self, offset: int, topic: str = "orders", partition: int = 0) -> str:

@@ -61,6 +61,9 @@ class Team:
         self._client.ensure_path(path)
         self._client.set(path, owner.encode())
 
+    def disown(self, group: str) -> None:
+        self._client.delete(f"/kafka10/consumers/{group}/owners", recursive=True)
+
     def groups(self) -> list[str]:
         return list(self.http.get(f"/v3/kafka/{CLUSTER}/consumer").json().get("consumers", ()))
 
@@ -186,14 +189,18 @@ def test_after_a_restart_nothing_is_repeated_and_what_went_meanwhile_is_gone(tea
     team.awaits("stays", 11)
     team.commit_to_zookeeper("goes", 10)
     team.awaits("goes", 10)
+    team.own("stays", "stays_host-1")
+    assert eventually(lambda: team.owner("stays") == "stays_host-1", PATIENCE_S, 0.1)
     before = team.offsets("stays")
     team.stop()
     team.remove_from_zookeeper("goes")
+    team.disown("stays")
     team.commit_to_zookeeper("comes", 10)
     team.start()
     team.awaits("comes", 10)
     assert team.offsets("stays") == before
     assert "goes" not in team.groups()
+    assert team.owner("stays") == ""
     team.commit_to_zookeeper("stays", 12)
     team.awaits("stays", 12)
     assert team.offsets("stays") == [*before, 12]

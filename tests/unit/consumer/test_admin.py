@@ -30,7 +30,7 @@ class Brokers:
         self.answers: dict[str, Committed | Failure] = dict(committed)
         self.unlisted: set[str] = set()
         self.empty: set[str] = set()
-        self.members: dict[str, Holders] = {}
+        self.members: dict[str, Holders | Failure] = {}
         self.visible = {"orders"}
         self.deleted: set[str] = set()
         self.listing_error = ""
@@ -299,6 +299,30 @@ def test_members_are_asked_for_at_first_and_then_less_often_than_offsets() -> No
     brokers.empty = {"idle", "billing"}
     rounds.look()
     assert rounds.poll().owners == {"billing": {}}
+
+
+@pytest.mark.parametrize("empty", [False, True], ids=["it has a member", "its members have left"])
+def test_members_without_an_answer_at_the_start_were_taken_for_none_and_none_was_not_told_later(
+    *, empty: bool
+) -> None:
+    brokers = Brokers(billing={ORDERS: 5})
+    brokers.members["billing"] = AWAY
+    rounds = Rounds(brokers)
+    rounds.look()
+    first = rounds.poll()
+    assert (first.first, first.owners, first.owners_unseen) == (True, {}, frozenset({"billing"}))
+    found = {} if empty else {ORDERS: Holder("/10.0.0.1", "app")}
+    brokers.members["billing"] = found
+    brokers.empty = {"billing"} if empty else set()
+    for _ in range(6):
+        rounds.look()
+    later = rounds.poll()
+    assert (later.owners, later.owners_unseen) == ({"billing": found}, frozenset())
+    # an answer that is missing now changes nothing
+    brokers.members["billing"] = AWAY
+    for _ in range(6):
+        rounds.look()
+    assert rounds.poll().owners == {}
 
 
 def test_brokers_that_do_not_answer_are_reported_and_asked_again() -> None:

@@ -8,12 +8,14 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pytest
 from tests.unit.consumer.test_polling import KEY, Settings
 from tests.unit.pipeline.test_source import Topics, reader, tasks, topics
 from tests.unit.pipeline_double import CONSUMER, EVERYTHING, NOW, Pipeline, look, records
 
 from warren.common import frames
 from warren.common.group_filter import GroupFilter
+from warren.common.group_records import ClassicGroup, ClassicMember
 from warren.common.look import LookTaken, PolledMoment
 from warren.common.owner import Holder
 from warren.common.status import Status
@@ -29,6 +31,7 @@ __all__ = ["topics"]
 SETTINGS = Settings(Findings())
 ZK = label(SETTINGS)
 WATCHED = {**EVERYTHING, ZK: GroupFilter()}
+OWNED = {group: {("orders", 0): Holder(f"{group}_host-1")} for group in ("billing", "other")}
 
 
 def polled(
@@ -36,7 +39,9 @@ def polled(
     key: tuple[str, str, int] = KEY,
     order: int = 10**12,
     complete: bool = False,
+    first: bool = False,
     owners: Mapping[str, Owners] | None = None,
+    owners_unseen: frozenset[str] = frozenset(),
     timed: bool = True,
     after_ms: int = 0,
 ) -> pa.RecordBatch:
@@ -44,9 +49,8 @@ def polled(
     settings = Settings(Findings())
     settings.timed = timed
     found = tuple(PolledCommit(*key, offset, at_ms, at_ms) for offset, at_ms in commits)
-    return polled_frames.read(
-        settings, PollTask("zk", Poll(found, owners or {}, complete=complete), order, after_ms, NOW + 60_000)
-    )
+    poll = Poll(found, owners or {}, first, complete, owners_unseen=owners_unseen)
+    return polled_frames.read(settings, PollTask("zk", poll, order, after_ms, NOW + 60_000))
 
 
 def committed(offset: int, at_ms: int, order: int, group: str = "billing") -> pa.RecordBatch:
@@ -158,8 +162,59 @@ class TestAGroupInBothPlaces:
         assert owner(view) == ""
 
 
-def owner(view: ClusterView) -> str:
-    detail = view.detail("billing")
+class TestOwnersAfterARestart:
+    def restarted(self) -> Pipeline:
+        mine = pipeline()
+        mine.trigger(
+            look({("orders", 0): 100}),
+            polled((5, NOW - 9), owners=OWNED),
+            polled((5, NOW - 9), key=("other", "orders", 0)),
+        )
+        mine.restart(WATCHED)
+        view = mine.trigger(look({("orders", 0): 100}, full=True))
+        assert (owner(view), owner(view, "other")) == ("billing_host-1", "other_host-1")
+        return mine
+
+    def first(self, **more: Any) -> pa.RecordBatch:
+        """The first poll of another process."""
+        return polled((5, NOW - 9), order=2 * 10**12, first=True, **more)
+
+    @pytest.mark.parametrize("complete", [True, False])
+    def test_an_owner_that_went_while_warren_was_down_was_shown_for_ever(self, *, complete: bool) -> None:
+        mine = self.restarted()
+        assert owner(mine.trigger(look({("orders", 0): 100}), self.first(complete=complete))) == ""
+        # and the next one shows
+        moved = polled(owners={"billing": {("orders", 0): Holder("billing_host-2")}}, order=3 * 10**12)
+        assert owner(mine.trigger(look({("orders", 0): 100}), moved)) == "billing_host-2"
+
+    def test_what_two_polls_bring_to_one_trigger_is_kept(self) -> None:
+        mine = self.restarted()
+        more = polled(owners={"other": OWNED["other"]}, order=3 * 10**12)
+        mine.trigger(look({("orders", 0): 100}), more, self.first(owners={"billing": OWNED["billing"]}))
+        assert mine.model._owners.keys() == {"billing", "other"}
+
+    def test_groups_that_went_while_warren_was_down_stayed_in_the_state(self) -> None:
+        mine = self.restarted()
+        mine.trigger(look({("orders", 0): 100}), self.first(owners={"billing": OWNED["billing"]}))
+        mine.restart(WATCHED)
+        mine.trigger(look({("orders", 0): 100}, full=True))
+        assert mine.model._owners.keys() == {"billing"}
+
+    def test_owners_that_cannot_be_seen_and_those_of_kafka_stay(self) -> None:
+        mine = self.restarted()
+        member = ClassicMember("m-1", "app", "/10.0.0.1", {"orders": (1,)})
+        in_kafka = msgspec.msgpack.encode([ClassicGroup("billing", 1, "consumer", (member,))])
+        mine.trigger(
+            look({("orders", 0): 100}),
+            frames.rows([(frames.owner_bucket_of("billing"), frames.GROUPS, in_kafka)]),
+        )
+        mine.trigger(look({("orders", 0): 100}), self.first(owners_unseen=frozenset({"other"})))
+        held = {group: {each.owner for each in owners} for group, owners in mine.model._owners.items()}
+        assert held == {"billing": {"/10.0.0.1"}, "other": {"other_host-1"}}
+
+
+def owner(view: ClusterView, group: str = "billing") -> str:
+    detail = view.detail(group)
     assert detail is not None
     return detail["orders"][0].owner
 

@@ -17,6 +17,7 @@ from warren.sinks import sample
 from warren.sinks.outbox import Bounds, DiskFullError, Outbox
 from warren.sinks.sample import SampleName
 
+DAY_MS = 86_400_000
 WIDE = Bounds(3_600_000, 1_000_000_000)
 
 
@@ -70,6 +71,24 @@ def test_samples_beyond_the_age_go_and_are_counted_for_those_who_miss_them(tmp_p
     assert files(tmp_path) == [4]
     assert (box.dropped("a"), box.dropped("b")) == (0, 3)
     assert [(each["event"], each["sink"], each["samples"]) for each in told] == [("samples dropped", "b", 3)]
+
+
+@pytest.mark.parametrize("ahead_ms", [-500 * DAY_MS, DAY_MS, 120 * DAY_MS])
+def test_a_clock_that_was_set_dropped_what_a_sink_did_not_have_yet(tmp_path: Path, ahead_ms: int) -> None:
+    box = made(tmp_path, a=None)
+    fill(box, 3)
+    # for a while, across a restart
+    fill(box, 2, NOW + ahead_ms)
+    box = made(tmp_path, a=0)
+    fill(box, 1, NOW + ahead_ms + 60_000)
+    box.advance("a", 0, NOW + ahead_ms + 60_000)
+    fill(box, 1, NOW + 60_000)
+    assert files(tmp_path) == [1, 2, 3, 4, 5, 6, 7]
+    assert box.dropped("a") == 0
+    # and no sample stays longer for it
+    for minutes in range(10, 80, 10):
+        fill(box, 1, NOW + minutes * 60_000)
+    assert files(tmp_path)[0] > 7
 
 
 def test_samples_beyond_the_bytes_go_oldest_first_but_never_the_newest(tmp_path: Path) -> None:

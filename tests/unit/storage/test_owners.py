@@ -13,6 +13,8 @@ from warren.common.group_records import (
     GroupDeleted,
     GroupRecord,
     MemberDeleted,
+    PolledMember,
+    PolledOwners,
 )
 from warren.common.owner import Owner, read_report
 from warren.kafka.groups import CLASSIC, CONSUMER
@@ -137,3 +139,21 @@ def test_what_is_remembered_of_groups_that_were_deleted_is_bounded() -> None:
     assert len(book.groups) <= 10_001
     assert "console-24999" in book.groups
     assert book.groups["g"].members
+
+
+def test_who_is_not_found_any_more_goes_alone() -> None:
+    book = GroupOwnership()
+    book.see([classic(1, ALICE)], NOW)
+    for order, consumer in enumerate(("kafka_zk one", "kafka_zk two")):
+        for group in ("g", "h"):
+            member = PolledMember(consumer, "", {"orders": (7,)})
+            book.see([PolledOwners(group, order, consumer, (member,))], NOW)
+    assert book.keep_listed("kafka_zk one", {"h"}) == {"g"}
+    assert found(book, "g") == {"/10.0.0.1", "kafka_zk two"}
+    assert found(book, "h") == {"kafka_zk one", "kafka_zk two"}
+    assert book.forget_polled(["kafka_zk one"]) == {"g", "h"}
+    assert (found(book, "g"), found(book, "h")) == ({"/10.0.0.1"}, {"kafka_zk one"})
+
+
+def found(book: GroupOwnership, group: str) -> set[str]:
+    return {each.owner for each in book.groups[group].owners()}
