@@ -64,7 +64,7 @@ def ids(survey: Survey, topic: str) -> set[str]:
 
 def test_one_name_that_kafka_does_not_allow_ended_the_query_for_good(broker: Broker) -> None:
     hands, mine = Hands(broker), surveyor(broker)
-    hands.make("survey-stays")
+    hands.make("survey-allowed")
     missing = (("", 0), ("\0name", 0), ("a name", 0), ("survey-never", 0))
     survey = mine.survey(now_ms(), missing)
     assert (survey.error, survey.hidden) == ("", ())
