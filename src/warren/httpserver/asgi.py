@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
 from typing import Any, Final
 
 from warren.httpserver.reply import Headers, Reply, Stream
@@ -16,7 +16,7 @@ Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-# bytes of a piece that may be buffered by the server
+# bytes that the server may buffer: over TLS it encrypts whatever it is given at once
 _AT_ONCE: Final = 64 * 1024
 
 
@@ -26,13 +26,21 @@ async def send_reply(send: Send, reply: Reply, common: Headers = ()) -> None:
     headers = [*common, *reply.headers, length]
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     # for HEAD the server omits the body
-    *pieces, last = reply.body or (b"",)
-    if len(last) > _AT_ONCE:
-        # before each piece the server waits until the previous one has been read
-        pieces, last = [*pieces, last], b""
+    *pieces, last = _sliced(reply.body or (b"",))
     for piece in pieces:
+        # before each piece the server waits until the previous ones have been read
         await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": last})
+
+
+def _sliced(body: Iterable[bytes]) -> Iterator[bytes | memoryview]:
+    """In pieces that may be sent at once; none is copied."""
+    for piece in body:
+        if len(piece) <= _AT_ONCE:
+            yield piece
+        else:
+            whole = memoryview(piece)
+            yield from (whole[start : start + _AT_ONCE] for start in range(0, len(whole), _AT_ONCE))
 
 
 async def send_stream(receive: Receive, send: Send, stream: Stream, common: Headers = ()) -> None:

@@ -21,6 +21,8 @@ from warren.httpserver.reply import refused
 _ASCII: Final = bytes(range(128))
 # bytes of a request line and its headers
 _MAX_HEAD: Final = 64 * 1024
+# unwritten bytes after which a response waits; over TLS it would be 512 KB
+_MAX_UNWRITTEN: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class TimedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.set_write_buffer_limits(_MAX_UNWRITTEN)
         self._read_timer = self._close_later()
 
     def connection_lost(self, exc: Exception | None) -> None:

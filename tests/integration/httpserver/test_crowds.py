@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.httpserver.test_server import (
@@ -166,11 +167,31 @@ def large_snapshot(number: int, groups: int) -> MemorySnapshot:
     return MemorySnapshot(number=number, statuses=verdicts)
 
 
-def reader(port: int, page: str = "/metrics") -> socket.socket:
+def secured(raw: socket.socket, tls: Tls | None) -> socket.socket:
+    """The connection after the handshake, if there is one."""
+    if tls is None:
+        return raw
+    return ssl.create_default_context(cafile=tls.certfile).wrap_socket(raw, server_hostname="127.0.0.1")
+
+
+def listening(tls: Tls | None, **keys: object) -> dict[str, Any]:
+    """The sections for one listener "a"."""
+    if tls is None:
+        return {"httpserver": {"a": local(**keys)}}
+    return {"httpserver": {"a": local(tls="t", **keys)}, "tls": {"t": tls}}
+
+
+@pytest.fixture(params=["plain", "tls"])
+def maybe_tls(request: pytest.FixtureRequest, certificate: Tls) -> Tls | None:
+    return certificate if request.param == "tls" else None
+
+
+def reader(port: int, page: str = "/metrics", tls: Tls | None = None) -> socket.socket:
     """Asks, and takes nothing."""
     raw = socket.socket()
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     raw.connect(("127.0.0.1", port))
+    raw = secured(raw, tls)
     raw.sendall(f"GET {page} HTTP/1.1\r\nHost: h\r\n\r\n".encode())
     return raw
 
@@ -201,13 +222,35 @@ def test_readers_that_do_not_read_held_the_text_of_every_snapshot() -> None:
         assert exchange(port, "GET", "/metrics").status == 200
 
 
+def test_over_tls_a_page_was_buffered_whole_for_everyone_who_does_not_read(maybe_tls: Tls | None) -> None:
+    answers = MemoryAnswers(snapshots={"local": large_snapshot(0, 100_000)})
+    with (
+        serving(answers=answers, **listening(maybe_tls, max_unsent=15_000_000, write_timeout=2)) as server,
+        contextlib.ExitStack() as closing,
+    ):
+        port, unsent = port_of(server.urls["a"]), server._guards["a"].unsent
+        statuses = []
+        for _ in range(4):
+            # in one piece, and anew for each
+            raw = closing.enter_context(reader(port, "/v4/changes", maybe_tls))
+            raw.settimeout(20)
+            statuses.append(raw.recv(12)[-3:])
+        assert statuses == [b"200", b"200", b"503", b"503"]
+        assert 10_000_000 < unsent.bytes <= 15_000_000
+        assert eventually(lambda: unsent.bytes == 0, 30)
+        assert taken(server) == 2
+
+
 @pytest.mark.parametrize("closing", ["", "Connection: close\r\n"], ids=["kept", "closing"])
-def test_a_reader_that_takes_nothing_is_cut_off_and_a_slow_one_is_not(closing: str) -> None:
+def test_a_reader_that_takes_nothing_is_cut_off_and_a_slow_one_is_not(
+    closing: str, maybe_tls: Tls | None
+) -> None:
     # more than the system's own buffers hold
     answers = MemoryAnswers(snapshots={"local": large_snapshot(0, 20_000)})
-    with serving(answers=answers, httpserver={"a": local(write_timeout=1)}) as server:
+    with serving(answers=answers, **listening(maybe_tls, write_timeout=1)) as server:
         port = port_of(server.urls["a"])
-        with reader(port, f"/metrics HTTP/1.1\r\n{closing}X-Rest:") as stuck, reader(port) as slow:
+        page = f"/metrics HTTP/1.1\r\n{closing}X-Rest:"
+        with reader(port, page, maybe_tls) as stuck, reader(port, tls=maybe_tls) as slow:
             slow.settimeout(10)
             got, until = 0, time.monotonic() + 5
             while time.monotonic() < until:
