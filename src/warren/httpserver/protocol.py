@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote_from_bytes
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from warren.httpserver.connections import BEYOND
 from warren.httpserver.reply import refused
@@ -23,6 +24,8 @@ _ASCII: Final = bytes(range(128))
 _MAX_HEAD: Final = 64 * 1024
 # unwritten bytes after which a response waits; over TLS it would be 512 KB
 _MAX_UNWRITTEN: Final = 64 * 1024
+# requests that wait for the response to the one before
+_MAX_WAITING: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,8 @@ class TimedProtocol(HttpToolsProtocol):
     _in_request_line = True
     # bytes received since the last complete request
     _head_size = 0
+    # the request that is being answered: uvicorn knows only the newest, which may wait behind it
+    _running: RequestResponseCycle | None = None
 
     def __init__(
         self, limits: TimeLimits, left: Callable[[], None], *, beyond: bool, **uvicorns: Any
@@ -65,6 +70,10 @@ class TimedProtocol(HttpToolsProtocol):
         self._read_timer = _cancelled(self._read_timer)
         self._write_timer = _cancelled(self._write_timer)
         self._left()
+        self.pipeline.clear()
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
@@ -97,7 +106,14 @@ class TimedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_request_line = False
         self._head_size = 0
+        if len(self.pipeline) >= _MAX_WAITING:
+            self.transport.abort()
+            return
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def on_message_complete(self) -> None:
         self._in_request_line = True

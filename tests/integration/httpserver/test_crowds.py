@@ -282,3 +282,48 @@ def test_a_usual_snapshot_is_served_to_many_at_once() -> None:
             for each in many:
                 each.sendall(b"GET /v3/kafka/local/consumer HTTP/1.1\r\nHost: h\r\n\r\n")
             assert {each.recv(12) for each in many} == {b"HTTP/1.1 200"}
+
+
+STREAM = b"GET /v4/changes HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n\r\n"
+SMALL = b"GET /burrow/admin HTTP/1.1\r\nHost: h\r\n\r\n"
+
+
+def running(server: Server) -> int:
+    """Requests that are being answered."""
+    return len(server._listeners[0]._server.server_state.tasks)
+
+
+def test_a_stream_with_a_request_behind_it_was_not_told_that_its_client_had_gone(
+    maybe_tls: Tls | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(**listening(maybe_tls)) as server:
+        port = port_of(server.urls["a"])
+        for _ in range(3):
+            with secured(socket.create_connection(("127.0.0.1", port), timeout=10), maybe_tls) as raw:
+                raw.sendall(STREAM + SMALL)
+                assert raw.recv(12)[-3:] == b"200"
+        assert eventually(lambda: running(server) == 0, 5)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(("count", "accepted"), [(10, True), (2000, False)])
+def test_thousands_of_requests_waited_behind_a_stream(count: int, accepted: bool) -> None:
+    with (
+        serving(httpserver={"a": local()}) as server,
+        socket.create_connection(("127.0.0.1", port_of(server.urls["a"])), timeout=10) as raw,
+    ):
+        raw.sendall(STREAM)
+        assert raw.recv(12)[-3:] == b"200"
+        raw.sendall(SMALL * count)
+        assert closed_within(raw, 2) is not accepted
+        assert eventually(lambda: running(server) == accepted, 5)
+
+
+def test_requests_that_wait_behind_another_are_answered_in_order() -> None:
+    with (
+        serving(httpserver={"a": local()}) as server,
+        socket.create_connection(("127.0.0.1", port_of(server.urls["a"])), timeout=10) as raw,
+    ):
+        raw.sendall(SMALL * 14 + SMALL.replace(b"Host: h", b"Connection: close"))
+        answer = b"".join(iter(lambda: raw.recv(65536), b""))
+        assert answer.count(b"HTTP/1.1 200") == 15
