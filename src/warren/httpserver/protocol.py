@@ -90,8 +90,13 @@ class TimedProtocol(HttpToolsProtocol):
             data = quote_from_bytes(line, safe=_ASCII).encode() + end + rest
         self._head_size += len(data)
         super().data_received(data)
-        if self._in_request_line and self._head_size > _MAX_HEAD and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self._in_request_line and self._head_size > _MAX_HEAD:
             self._refuse(b"431 Request Header Fields Too Large", "the request's headers are too large")
+        elif self._read_timer is None and (self.cycle is None or self.cycle.response_complete):
+            # a blank line ends uvicorn's time limit for idle connections, but begins no request
+            self._read_timer = self._close_later()
 
     def send_400_response(self, msg: str) -> None:
         """Malformed HTTP, answered in Burrow's error shape."""

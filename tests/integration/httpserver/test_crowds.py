@@ -36,6 +36,9 @@ from warren.snapshot.model import GroupStatus
 
 ROOT = Path(__file__).parents[3]
 
+STREAM = b"GET /v4/changes HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n\r\n"
+SMALL = b"GET /burrow/admin HTTP/1.1\r\nHost: h\r\n\r\n"
+
 __all__ = ["certificate"]
 
 
@@ -154,6 +157,20 @@ def test_headers_that_came_byte_by_byte_held_a_connection_for_minutes() -> None:
                 raw.sendall(bytes([byte]))
                 time.sleep(0.1)
         assert time.monotonic() - began < 8
+
+
+def test_a_blank_line_after_an_answer_held_a_connection_for_ever() -> None:
+    with (
+        serving(httpserver={"a": local(timeout=300, read_timeout=1)}) as server,
+        socket.create_connection(("127.0.0.1", port_of(server.urls["a"])), timeout=10) as raw,
+    ):
+        for _ in range(2):
+            # the blank line is no error: the next request is answered
+            raw.sendall(SMALL)
+            assert raw.recv(65536).startswith(b"HTTP/1.1 200")
+            raw.sendall(b"\r\n")
+            time.sleep(0.2)
+        assert closed_within(raw, 10)
 
 
 def large_snapshot(number: int, groups: int) -> MemorySnapshot:
@@ -282,10 +299,6 @@ def test_a_usual_snapshot_is_served_to_many_at_once() -> None:
             for each in many:
                 each.sendall(b"GET /v3/kafka/local/consumer HTTP/1.1\r\nHost: h\r\n\r\n")
             assert {each.recv(12) for each in many} == {b"HTTP/1.1 200"}
-
-
-STREAM = b"GET /v4/changes HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n\r\n"
-SMALL = b"GET /burrow/admin HTTP/1.1\r\nHost: h\r\n\r\n"
 
 
 def running(server: Server) -> int:
