@@ -105,7 +105,7 @@ class App:
         if found is None and self._beyond is not None:
             await self._beyond(scope, receive, send)
         elif isinstance(found, Stream):
-            await send_stream(receive, send, found, self._common)
+            await send_stream(receive, send, found, scope.get(UNSENT), self._common)
         else:
             await self._send(scope, send, found or replies.NOT_FOUND)
 
@@ -113,13 +113,13 @@ class App:
         unsent: Unsent | None = scope.get(UNSENT)
         if unsent is None or scope["method"] == "HEAD" or reply.length < SMALL:
             await send_reply(send, reply, self._common)
-        elif not unsent.begin(reply):
+        elif not unsent.begin(reply.body):
             await send_reply(send, TOO_MANY_UNSENT, self._common)
         else:
             try:
                 await send_reply(send, reply, self._common)
             finally:
-                unsent.end(reply)
+                unsent.end(reply.body)
 
     def _find(self, method: str, raw_path: bytes, query: bytes) -> Match | Reply | None:
         if raw_path == b"*" and method == "OPTIONS":

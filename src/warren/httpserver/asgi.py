@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapp
 from typing import Any, Final
 
 from warren.httpserver.reply import Headers, Reply, Stream
+from warren.httpserver.unsent import Unsent
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -43,14 +44,23 @@ def _sliced(body: Iterable[bytes]) -> Iterator[bytes | memoryview]:
             yield from (whole[start : start + _AT_ONCE] for start in range(0, len(whole), _AT_ONCE))
 
 
-async def send_stream(receive: Receive, send: Send, stream: Stream, common: Headers = ()) -> None:
-    """Until the pieces end or the client disconnects."""
+async def send_stream(
+    receive: Receive, send: Send, stream: Stream, unsent: Unsent | None, common: Headers = ()
+) -> None:
+    """Until the pieces end, the client disconnects, or others hold too much that they have not read."""
     headers = [*common, *stream.headers]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
 
     async def pump() -> None:
         async for piece in stream.pieces:
-            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            if unsent is not None and not unsent.begin((piece,)):
+                break
+            try:
+                for part in _sliced((piece,)):
+                    await send({"type": "http.response.body", "body": part, "more_body": True})
+            finally:
+                if unsent is not None:
+                    unsent.end((piece,))
         await send({"type": "http.response.body", "body": b""})
 
     pumping, gone = asyncio.ensure_future(pump()), asyncio.ensure_future(_gone(receive))

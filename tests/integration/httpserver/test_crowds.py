@@ -37,6 +37,7 @@ from warren.snapshot.model import GroupStatus
 ROOT = Path(__file__).parents[3]
 
 STREAM = b"GET /v4/changes HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n\r\n"
+EVENTS = "{} HTTP/1.1\r\nAccept: text/event-stream\r\nX-Rest:"
 SMALL = b"GET /burrow/admin HTTP/1.1\r\nHost: h\r\n\r\n"
 
 __all__ = ["certificate"]
@@ -340,3 +341,38 @@ def test_requests_that_wait_behind_another_are_answered_in_order() -> None:
         raw.sendall(SMALL * 14 + SMALL.replace(b"Host: h", b"Connection: close"))
         answer = b"".join(iter(lambda: raw.recv(65536), b""))
         assert answer.count(b"HTTP/1.1 200") == 15
+
+
+def test_every_stream_buffered_a_copy_of_all_groups() -> None:
+    answers = MemoryAnswers(snapshots={"local": large_snapshot(0, 100_000)})
+    with (
+        serving(answers=answers, httpserver={"a": local(max_unsent=10_000_000, write_timeout=2)}) as server,
+        contextlib.ExitStack() as closing,
+    ):
+        port, unsent = port_of(server.urls["a"]), server._guards["a"].unsent
+        for _ in range(5):
+            raw = closing.enter_context(reader(port, EVENTS.format("/v4/changes")))
+            raw.settimeout(20)
+            assert raw.recv(12)[-3:] == b"200"
+        # all have the same, so it counts once
+        assert eventually(lambda: 6_000_000 < unsent.bytes < 10_000_000, 10)
+        connections = server._listeners[0]._server.server_state.connections
+        assert sum(each.transport.get_write_buffer_size() for each in connections) < 5 * 200_000
+        # this one has a text of its own, which is too much: it ends, and its client tries again
+        own = closing.enter_context(reader(port, EVENTS.format("/v4/clusters/local/changes")))
+        own.settimeout(10)
+        assert read_until(own, b"0\r\n\r\n").startswith(b"HTTP/1.1 200")
+        assert eventually(lambda: unsent.bytes == 0, 30)
+        # who reads gets everything
+        reading = closing.enter_context(reader(port, EVENTS.format("/v4/clusters/local/changes")))
+        reading.settimeout(10)
+        assert len(read_until(reading, b"}\r\n2\r\n\n\n\r\n")) > 6_000_000
+
+
+def read_until(raw: socket.socket, end: bytes) -> bytes:
+    found = bytearray()
+    while not found.endswith(end):
+        piece = raw.recv(65536)
+        assert piece
+        found += piece
+    return bytes(found)

@@ -43,7 +43,7 @@ from warren.httpserver.v4.parameters import (
 )
 from warren.httpserver.v4.partitions import partition_fields, partition_window
 from warren.httpserver.v4.sinks import sink_health
-from warren.httpserver.v4.streams import EVENTS, KEEP_ALIVE_S, TOO_MANY, Places, wants_events
+from warren.httpserver.v4.streams import EVENTS, KEEP_ALIVE_S, TOO_MANY, Places, event, wants_events
 from warren.snapshot.model import ClusterSnapshot
 from warren.snapshot.tables import GroupTable
 
@@ -272,8 +272,10 @@ class Pages:
                     continue
                 history, changes_since = found
                 position = changes_since.position
-                body = gojson.encode(_changes(cluster, history, changes_since))
-                yield b"id: %s\nevent: changes\ndata: %s\n\n" % (cursor(position).encode(), body)
+                head = b"id: %s\nevent: changes\ndata: " % cursor(position).encode()
+                # no name for the body: it would be kept until the next event
+                for piece in event(head, gojson.encode(_changes(cluster, history, changes_since))):
+                    yield piece
 
 
 def _fits(snapshot: ClusterSnapshot, table: GroupTable, given: Mapping[str, Any]) -> NDArray[np.bool_]:
