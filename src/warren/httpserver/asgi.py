@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, MutableMapping
+from typing import Any, Final, TypeVar
 
 from warren.httpserver.reply import Headers, Reply, Stream
 from warren.httpserver.unsent import Unsent
@@ -15,6 +14,7 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 AsgiApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+T = TypeVar("T")
 
 
 # bytes that the server may buffer: over TLS it encrypts whatever it is given at once
@@ -63,16 +63,22 @@ async def send_stream(
                     unsent.end((piece,))
         await send({"type": "http.response.body", "body": b""})
 
-    pumping, gone = asyncio.ensure_future(pump()), asyncio.ensure_future(_gone(receive))
+    await unless(gone(receive), pump())
+
+
+async def unless(departure: Coroutine[Any, Any, None], work: Coroutine[Any, Any, T]) -> T | None:
+    """The result of the work; None: the client has gone before, and the work was cancelled."""
+    working, going = asyncio.ensure_future(work), asyncio.ensure_future(departure)
     try:
-        await asyncio.wait((pumping, gone), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((working, going), return_when=asyncio.FIRST_COMPLETED)
     finally:
-        gone.cancel()
-        pumping.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await pumping
+        going.cancel()
+        working.cancel()
+        await asyncio.wait((working,))
+    return None if working.cancelled() else working.result()
 
 
-async def _gone(receive: Receive) -> None:
+async def gone(receive: Receive) -> None:
+    """Returns when the client has disconnected."""
     while (await receive())["type"] != "http.disconnect":
         pass

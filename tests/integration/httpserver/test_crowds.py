@@ -343,6 +343,16 @@ def test_requests_that_wait_behind_another_are_answered_in_order() -> None:
         assert answer.count(b"HTTP/1.1 200") == 15
 
 
+def test_a_long_poll_went_on_after_its_client_had_gone() -> None:
+    with serving(httpserver={"a": local()}) as server:
+        port = port_of(server.urls["a"])
+        page = "/v4/clusters/local/changes"
+        known = json.loads(exchange(port, "GET", page).body)["snapshot"]["cursor"]
+        with reader(port, f"{page}?wait=60&only=status&since={known}"):
+            assert eventually(lambda: running(server) == 1, 5)
+        assert eventually(lambda: running(server) == 0, 5)
+
+
 def test_every_stream_buffered_a_copy_of_all_groups() -> None:
     answers = MemoryAnswers(snapshots={"local": large_snapshot(0, 100_000)})
     with (

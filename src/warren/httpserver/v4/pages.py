@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import warren
 from warren.common.status import Status
 from warren.httpserver import gojson, reply
+from warren.httpserver.asgi import unless
 from warren.httpserver.names import first_found, module_named
 from warren.httpserver.reply import Reply, Stream, as_json, refused
 from warren.httpserver.router import Answer, Handler, Request
@@ -256,7 +257,8 @@ class Pages:
                 return TOO_MANY
             return Stream(EVENTS, self._events(requested.cluster, position, only_status=only_status))
         wait_s = requested.values["wait"]
-        found = await self._feed.changes_since(requested.cluster, position, wait_s, only_status=only_status)
+        changes = self._feed.changes_since(requested.cluster, position, wait_s, only_status=only_status)
+        found = await unless(request.gone(), changes)
         return _NO_SNAPSHOT if found is None else as_json(_changes(requested.cluster, *found))
 
     async def _events(self, cluster: str, position: int | None, *, only_status: bool) -> AsyncIterator[bytes]:
