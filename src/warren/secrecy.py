@@ -28,11 +28,14 @@ _SECRET_VALUE: Final = (
     re.compile(r"[0-9a-fA-F]{32,}$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"),
     re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w+/=]{24,}$", re.ASCII),
 )
-_LOGIN: Final = re.compile(r"(?<=://)[^/?#@\s]+(?=@)")
+# up to the last @: a password may contain others
+_LOGIN: Final = re.compile(r"(?<=://)[^/?#\s]+(?=@)")
 _PARAMETER: Final = re.compile(r"(?P<name>[^?&#=]+)=(?P<value>[^&#]*)")
 _ORIGIN: Final = re.compile(
-    r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^/?#@]*@)?(?P<host>[^/?#]*)(?P<rest>.*)", re.DOTALL
+    r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^/?#]*@)?(?P<host>[^/?#]*)(?P<rest>.*)", re.DOTALL
 )
+# of anything else it may be part of a password, which contains a slash or the like
+_HOST: Final = re.compile(r"(?:\[[^\[\]]*\]|[^:\[\]]*)(?::\d*)?")
 # a URL that is only a template expression
 _TEMPLATE: Final = re.compile(r"\s*\{\{[^{}]*\}\}\s*")
 # URLs whose path is a credential (Slack, Teams, Discord and compatible ones)
@@ -76,6 +79,8 @@ def origin(address: str) -> str:
     found = _ORIGIN.fullmatch(address)
     if found is None:
         return address if not address or _TEMPLATE.fullmatch(address) else HIDDEN
+    if not _HOST.fullmatch(found["host"]):
+        return HIDDEN
     rest = found["rest"]
     return f"{found['scheme']}{found['host']}" + (rest if rest in {"", "/"} else f"/{HIDDEN}")
 

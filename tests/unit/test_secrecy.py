@@ -93,6 +93,13 @@ ADDRESSES = [
     Address("a template", "{{.Extras.hook}}", "{{.Extras.hook}}", "{{.Extras.hook}}"),
     Address("no address", "h.example/in/x", "h.example/in/x", "REDACTED"),
     Address("user", "https://u:p@h/x", "https://REDACTED@h/x", "https://h/REDACTED"),
+    Address(
+        "a password with an @",
+        "https://ops:p@ssW0rd@hooks.example.com/x",
+        "https://REDACTED@hooks.example.com/REDACTED",
+        "https://hooks.example.com/REDACTED",
+    ),
+    Address("IPv6", "http://u:p@[::1]:80/x", "http://REDACTED@[::1]:80/x", "http://[::1]:80/REDACTED"),
     Address("token as user", "https://tok@h/x?y=@z", "https://REDACTED@h/x?y=@z", "https://h/REDACTED"),
     Address(
         "query",
@@ -143,6 +150,11 @@ ADDRESSES = [
 def test_addresses_are_shown_without_their_secrets(case: Address) -> None:
     assert secrecy.address(case.url) == case.shown
     assert secrecy.origin(case.url) == case.to_readers
+
+
+@pytest.mark.parametrize("password", ["S3cr/et", "S3cr#et", "S3cr?et"])
+def test_the_beginning_of_a_password_was_taken_for_the_port(password: str) -> None:
+    assert secrecy.origin(f"https://ops:{password}@h.example/x") == secrecy.HIDDEN
 
 
 def test_an_address_among_the_extras_is_shown_without_its_secrets() -> None:

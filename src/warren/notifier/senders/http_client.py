@@ -77,8 +77,11 @@ class HttpClient:
         except (httpx.LocalProtocolError, UnicodeError):
             # these contain the value, which may be a secret
             raise _impossible("a header contains an invalid character", keys) from None
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError) as error:
+        except httpx.UnsupportedProtocol as error:
             raise _impossible(_reason(error), keys) from None
+        except (httpx.InvalidURL, ValueError):
+            # these, too: what stands for the port may be part of a password
+            raise _impossible("the URL is not valid", keys) from None
         except httpx.TimeoutException:
             raise DeliveryError(
                 f"{host} did not answer within {timeout_s:g} s; "
