@@ -44,6 +44,8 @@ _WEBHOOK_PATH: Final = re.compile(
 )
 # shorter parts of a URL may occur anywhere in a text
 _LEAST_PART: Final = 6
+# what no encoding changes
+_WORD: Final = re.compile(rf"[\w-]{{{_LEAST_PART},}}", re.ASCII)
 
 
 def is_secret_name(name: str) -> bool:
@@ -99,12 +101,17 @@ def extras(values: Mapping[str, str], *, everything: bool) -> dict[str, str]:
     shown = address if everything else origin
     return {
         name: HIDDEN
-        if is_secret_name(name) or is_secret_value(values[name])
+        if _is_secret(name, values[name])
         else shown(values[name])
         if "://" in values[name]
         else values[name]
         for name in sorted(values)
     }
+
+
+def secret_extras(values: Mapping[str, str]) -> list[str]:
+    """The values among a notifier's extras that are secrets: templates may send them, and receivers repeat them."""
+    return [value for name, value in values.items() if _is_secret(name, value)]
 
 
 def parts(url: str) -> tuple[str, ...]:
@@ -117,14 +124,19 @@ def parts(url: str) -> tuple[str, ...]:
     whole = [f"{split.path}?{split.query}" if split.query else split.path, split.path, split.query]
     found = [*whole, *split.path.split("/"), *query, split.username or "", split.password or ""]
     found += [unquote(each) for each in found]
+    found += [word for each in found for word in _WORD.findall(each)]
     return tuple(sorted({each for each in found if len(each) >= _LEAST_PART}, key=len, reverse=True))
 
 
 def without(text: str, secrets: Collection[str]) -> str:
     """The text with these secrets hidden."""
-    for secret in secrets:
+    for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text
+
+
+def _is_secret(name: str, value: str) -> bool:
+    return is_secret_name(name) or is_secret_value(value)
 
 
 def _parameter(match: re.Match[str]) -> str:

@@ -173,10 +173,16 @@ def test_an_address_among_the_extras_is_shown_without_its_secrets() -> None:
         "no route for SECRETTOKEN",
         "/hook/SECRET%54OKEN/send?code=PARAM%41METER was not found",
         "bad code PARAMAMETER",
+        "next=%2Fhook%2FSECRETTOKEN%2Fsend",
+        "/a%3ASECRETWORD",
     ],
 )
 def test_a_receiver_that_repeats_the_path_gave_the_secret_away(echo: str) -> None:
-    secrets = secrecy.parts("https://bot.example/hook/SECRET%54OKEN/send?code=PARAM%41METER")
+    secrets = secrecy.parts("https://bot.example/hook/SECRET%54OKEN/a:SECRETWORD/send?code=PARAM%41METER")
     told = secrecy.without(echo, secrets)
     assert "SECRET" not in told
     assert "PARAM" not in told
+
+
+def test_a_short_secret_inside_of_a_long_one_left_the_rest_of_it() -> None:
+    assert secrecy.without("key abcd1234", ("abcd", "abcd1234")) == "key REDACTED"

@@ -27,6 +27,17 @@ def test_the_error_about_a_url_quoted_its_password() -> None:
     assert "The request cannot be made: the URL is not valid; check url-open" in said
 
 
+def test_a_receiver_that_does_not_speak_http_gave_the_path_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    def repeated(*_: object) -> None:
+        echo = "illegal status line: bytearray(b'POST /bot123456:AAHsecret/sendMessage HTTP/1.1')"
+        raise httpx.RemoteProtocolError(echo)
+
+    monkeypatch.setattr(HttpClient, "_once", repeated)
+    said = error_of("http://h.example/bot123456:AAHsecret/sendMessage")
+    assert said.startswith("h.example closed the connection without a response (illegal status line")
+    assert "AAHsecret" not in said
+
+
 @pytest.mark.parametrize("ahead_s", [0, 3 * 3600, -3 * 3600])
 def test_a_wait_until_a_date_is_counted_by_the_receivers_clock(ahead_s: int) -> None:
     now_s = time.time() + ahead_s
