@@ -31,6 +31,8 @@ _SECRET_VALUE: Final = (
 # up to the last @: a password may contain others
 _LOGIN: Final = re.compile(r"(?<=://)[^/?#\s]+(?=@)")
 _PARAMETER: Final = re.compile(r"(?P<name>[^?&#=]+)=(?P<value>[^&#]*)")
+# a word like -Djavax.net.ssl.keyStorePassword=changeit, or name="value"
+_ASSIGNED: Final = re.compile(r"""(?<![^\s"'])(?P<name>[\w.-]+)=(?P<value>"[^"]*"|'[^']*'|\S+)""")
 _ORIGIN: Final = re.compile(
     r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^/?#]*@)?(?P<host>[^/?#]*)(?P<rest>.*)", re.DOTALL
 )
@@ -61,6 +63,13 @@ def is_secret_value(value: str) -> bool:
 def without_login(text: str) -> str:
     """The text with the login inside of any address hidden."""
     return _LOGIN.sub(HIDDEN, text)
+
+
+def without_assigned(text: str) -> str:
+    """The text with the values of words like password=x hidden, as in options for Java."""
+    return _ASSIGNED.sub(
+        lambda found: f"{found['name']}={HIDDEN}" if is_secret_name(found["name"]) else found[0], text
+    )
 
 
 def hidden(name: object, value: Any) -> Any:

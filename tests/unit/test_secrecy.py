@@ -157,6 +157,22 @@ def test_the_beginning_of_a_password_was_taken_for_the_port(password: str) -> No
     assert secrecy.origin(f"https://ops:{password}@h.example/x") == secrecy.HIDDEN
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("-Da.keyStorePassword=x -Xmx1g", "-Da.keyStorePassword=REDACTED -Xmx1g"),
+        (
+            """LoginModule required username="u" password="a b";""",
+            """LoginModule required username="u" password=REDACTED;""",
+        ),
+        ("-Dfile.encoding=UTF-8", "-Dfile.encoding=UTF-8"),
+        ("http://h/x?token=a&b=c", "http://h/x?token=a&b=c"),
+    ],
+)
+def test_passwords_among_options_are_hidden(text: str, shown: str) -> None:
+    assert secrecy.without_assigned(text) == shown
+
+
 def test_an_address_among_the_extras_is_shown_without_its_secrets() -> None:
     given = {"link": "https://u:p@h/x", "app": "burrow"}
     assert list(secrecy.extras(given, everything=True).items()) == [
