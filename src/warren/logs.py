@@ -257,11 +257,17 @@ class RotatingFile(logging.handlers.BaseRotatingHandler):
 
     def doRollover(self) -> None:  # noqa: N802 - the library's name
         """Rotate the file; compression and deletion happen in a thread."""
-        if self.stream:
-            self.stream.close()
+        # whatever fails here, the next line opens the file
+        stream, self.stream = self.stream, None
+        if stream:
+            stream.close()
         stamp = self.clock().strftime("%Y-%m-%dT%H-%M-%S.%f")[:-3]
-        self.rotate(str(self.path), str(self.path.with_name(f"{self.path.stem}-{stamp}{self.path.suffix}")))
-        self.stream = self._open()
+        aside = self.path.with_name(f"{self.path.stem}-{stamp}{self.path.suffix}")
+        try:
+            self.rotate(str(self.path), str(aside))
+        except OSError:
+            # a file that is too large is better than none
+            return
         if self._cleanup is not None:
             self._cleanup.join()
         self._cleanup = threading.Thread(target=self.tidy, args=(self.clock(),), name="log-cleanup")

@@ -28,11 +28,16 @@ _SECRET_VALUE: Final = (
     re.compile(r"[0-9a-fA-F]{32,}$|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"),
     re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[\w+/=]{24,}$", re.ASCII),
 )
-_LOGIN: Final = re.compile(r"(?<=://)[^/?#@\s]+(?=@)")
+# up to the last @: a password may contain others
+_LOGIN: Final = re.compile(r"(?<=://)[^/?#\s]+(?=@)")
 _PARAMETER: Final = re.compile(r"(?P<name>[^?&#=]+)=(?P<value>[^&#]*)")
+# a word like -Djavax.net.ssl.keyStorePassword=changeit, or name="value"
+_ASSIGNED: Final = re.compile(r"""(?<![^\s"'])(?P<name>[\w.-]+)=(?P<value>"[^"]*"|'[^']*'|\S+)""")
 _ORIGIN: Final = re.compile(
-    r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^/?#@]*@)?(?P<host>[^/?#]*)(?P<rest>.*)", re.DOTALL
+    r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^/?#]*@)?(?P<host>[^/?#]*)(?P<rest>.*)", re.DOTALL
 )
+# of anything else it may be part of a password, which contains a slash or the like
+_HOST: Final = re.compile(r"(?:\[[^\[\]]*\]|[^:\[\]]*)(?::\d*)?")
 # a URL that is only a template expression
 _TEMPLATE: Final = re.compile(r"\s*\{\{[^{}]*\}\}\s*")
 # URLs whose path is a credential (Slack, Teams, Discord and compatible ones)
@@ -41,6 +46,8 @@ _WEBHOOK_PATH: Final = re.compile(
 )
 # shorter parts of a URL may occur anywhere in a text
 _LEAST_PART: Final = 6
+# what no encoding changes
+_WORD: Final = re.compile(rf"[\w-]{{{_LEAST_PART},}}", re.ASCII)
 
 
 def is_secret_name(name: str) -> bool:
@@ -56,6 +63,13 @@ def is_secret_value(value: str) -> bool:
 def without_login(text: str) -> str:
     """The text with the login inside of any address hidden."""
     return _LOGIN.sub(HIDDEN, text)
+
+
+def without_assigned(text: str) -> str:
+    """The text with the values of words like password=x hidden, as in options for Java."""
+    return _ASSIGNED.sub(
+        lambda found: f"{found['name']}={HIDDEN}" if is_secret_name(found["name"]) else found[0], text
+    )
 
 
 def hidden(name: object, value: Any) -> Any:
@@ -76,6 +90,8 @@ def origin(address: str) -> str:
     found = _ORIGIN.fullmatch(address)
     if found is None:
         return address if not address or _TEMPLATE.fullmatch(address) else HIDDEN
+    if not _HOST.fullmatch(found["host"]):
+        return HIDDEN
     rest = found["rest"]
     return f"{found['scheme']}{found['host']}" + (rest if rest in {"", "/"} else f"/{HIDDEN}")
 
@@ -94,12 +110,17 @@ def extras(values: Mapping[str, str], *, everything: bool) -> dict[str, str]:
     shown = address if everything else origin
     return {
         name: HIDDEN
-        if is_secret_name(name) or is_secret_value(values[name])
+        if _is_secret(name, values[name])
         else shown(values[name])
         if "://" in values[name]
         else values[name]
         for name in sorted(values)
     }
+
+
+def secret_extras(values: Mapping[str, str]) -> list[str]:
+    """The values among a notifier's extras that are secrets: templates may send them, and receivers repeat them."""
+    return [value for name, value in values.items() if _is_secret(name, value)]
 
 
 def parts(url: str) -> tuple[str, ...]:
@@ -112,14 +133,19 @@ def parts(url: str) -> tuple[str, ...]:
     whole = [f"{split.path}?{split.query}" if split.query else split.path, split.path, split.query]
     found = [*whole, *split.path.split("/"), *query, split.username or "", split.password or ""]
     found += [unquote(each) for each in found]
+    found += [word for each in found for word in _WORD.findall(each)]
     return tuple(sorted({each for each in found if len(each) >= _LEAST_PART}, key=len, reverse=True))
 
 
 def without(text: str, secrets: Collection[str]) -> str:
     """The text with these secrets hidden."""
-    for secret in secrets:
+    for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text
+
+
+def _is_secret(name: str, value: str) -> bool:
+    return is_secret_name(name) or is_secret_value(value)
 
 
 def _parameter(match: re.Match[str]) -> str:

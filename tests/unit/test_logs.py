@@ -1,5 +1,6 @@
 """The log: what a line looks like, levels while running, rotation, and secrets that stay in."""
 
+import errno
 import gzip
 import io
 import json
@@ -211,6 +212,38 @@ def test_a_full_file_is_put_aside_under_its_time(tmp_path: Path) -> None:
     assert names(tmp_path) == ["burrow-2026-11-15T08-30-01.000.log", "burrow.log"]
     assert (tmp_path / "burrow-2026-11-15T08-30-01.000.log").read_text() == "first line 1234\n"
     assert (tmp_path / "burrow.log").read_text() == "second line 123\n"
+
+
+def failing(*_: Any) -> Any:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+def test_after_a_file_that_could_not_be_put_aside_every_line_was_lost(tmp_path: Path) -> None:
+    handler = rotating(tmp_path / "burrow.log")
+    handler.rotator = failing
+    write(handler, "first line 1234", "second line 123", "third line 1234")
+    assert names(tmp_path) == ["burrow.log"]
+    handler.rotator = None
+    write(handler, "fourth line 123")
+    handler.close()
+    assert names(tmp_path) == ["burrow-2026-11-15T08-30-03.000.log", "burrow.log"]
+    old = (tmp_path / "burrow-2026-11-15T08-30-03.000.log").read_text()
+    assert old == "first line 1234\nsecond line 123\nthird line 1234\n"
+    assert (tmp_path / "burrow.log").read_text() == "fourth line 123\n"
+
+
+def test_after_a_file_that_could_not_be_opened_every_line_was_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging, "raiseExceptions", False)
+    handler = rotating(tmp_path / "burrow.log")
+    write(handler, "first line 1234")
+    with monkeypatch.context() as scarce:
+        scarce.setattr(handler, "_open", failing)
+        write(handler, "second line 123")
+    write(handler, "third line 1234")
+    handler.close()
+    assert (tmp_path / "burrow.log").read_text() == "third line 1234\n"
 
 
 def test_a_line_larger_than_the_limit_makes_no_empty_file(tmp_path: Path) -> None:

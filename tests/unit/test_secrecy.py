@@ -93,6 +93,13 @@ ADDRESSES = [
     Address("a template", "{{.Extras.hook}}", "{{.Extras.hook}}", "{{.Extras.hook}}"),
     Address("no address", "h.example/in/x", "h.example/in/x", "REDACTED"),
     Address("user", "https://u:p@h/x", "https://REDACTED@h/x", "https://h/REDACTED"),
+    Address(
+        "a password with an @",
+        "https://ops:p@ssW0rd@hooks.example.com/x",
+        "https://REDACTED@hooks.example.com/REDACTED",
+        "https://hooks.example.com/REDACTED",
+    ),
+    Address("IPv6", "http://u:p@[::1]:80/x", "http://REDACTED@[::1]:80/x", "http://[::1]:80/REDACTED"),
     Address("token as user", "https://tok@h/x?y=@z", "https://REDACTED@h/x?y=@z", "https://h/REDACTED"),
     Address(
         "query",
@@ -145,6 +152,27 @@ def test_addresses_are_shown_without_their_secrets(case: Address) -> None:
     assert secrecy.origin(case.url) == case.to_readers
 
 
+@pytest.mark.parametrize("password", ["S3cr/et", "S3cr#et", "S3cr?et"])
+def test_the_beginning_of_a_password_was_taken_for_the_port(password: str) -> None:
+    assert secrecy.origin(f"https://ops:{password}@h.example/x") == secrecy.HIDDEN
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("-Da.keyStorePassword=x -Xmx1g", "-Da.keyStorePassword=REDACTED -Xmx1g"),
+        (
+            """LoginModule required username="u" password="a b";""",
+            """LoginModule required username="u" password=REDACTED;""",
+        ),
+        ("-Dfile.encoding=UTF-8", "-Dfile.encoding=UTF-8"),
+        ("http://h/x?token=a&b=c", "http://h/x?token=a&b=c"),
+    ],
+)
+def test_passwords_among_options_are_hidden(text: str, shown: str) -> None:
+    assert secrecy.without_assigned(text) == shown
+
+
 def test_an_address_among_the_extras_is_shown_without_its_secrets() -> None:
     given = {"link": "https://u:p@h/x", "app": "burrow"}
     assert list(secrecy.extras(given, everything=True).items()) == [
@@ -161,10 +189,16 @@ def test_an_address_among_the_extras_is_shown_without_its_secrets() -> None:
         "no route for SECRETTOKEN",
         "/hook/SECRET%54OKEN/send?code=PARAM%41METER was not found",
         "bad code PARAMAMETER",
+        "next=%2Fhook%2FSECRETTOKEN%2Fsend",
+        "/a%3ASECRETWORD",
     ],
 )
 def test_a_receiver_that_repeats_the_path_gave_the_secret_away(echo: str) -> None:
-    secrets = secrecy.parts("https://bot.example/hook/SECRET%54OKEN/send?code=PARAM%41METER")
+    secrets = secrecy.parts("https://bot.example/hook/SECRET%54OKEN/a:SECRETWORD/send?code=PARAM%41METER")
     told = secrecy.without(echo, secrets)
     assert "SECRET" not in told
     assert "PARAM" not in told
+
+
+def test_a_short_secret_inside_of_a_long_one_left_the_rest_of_it() -> None:
+    assert secrecy.without("key abcd1234", ("abcd", "abcd1234")) == "key REDACTED"

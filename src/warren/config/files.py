@@ -67,11 +67,16 @@ def read(path: Path) -> Document:
     return Document(path, tree, lines)
 
 
+# what follows the first = or : of a line
+_VALUE: Final = re.compile(r"(?<=[=:])(\s*)\S.*")
+
+
 def _unreadable(path: Path, text: str, mark: tuple[int, int], reason: str) -> ConfigError:
-    """The error with the position (line, column) from 1, the line itself, and what to do."""
+    """The error with the position (line, column) from 1, the line up to its value, and what to do."""
     line, column = mark
     lines = text.splitlines()
-    shown = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    # the value may be a password
+    shown = _VALUE.sub(r"\1…", lines[line - 1].strip(), count=1) if 0 < line <= len(lines) else ""
     quoted = f": {shown}" if 0 < len(shown) <= 100 else ""  # a file in one line is too long to quote
     kind = "YAML" if path.suffix.lower() in {".yaml", ".yml"} else path.suffix[1:].upper()
     location = f"{path}, line {line}, column {column}{quoted}"
@@ -97,6 +102,11 @@ _YAML_HINTS: Final = (
     (r"expected <block end>", "the indentation does not match the lines above"),
     (r"mapping values are not allowed here", "the indentation does not match the lines above"),
     (r"found character '\\t'", "there is a tab here, indent with spaces"),
+    # messages that quote the value
+    (
+        r"found undefined|found duplicate anchor|could not determine a constructor",
+        "the value begins with a special character, put the text in quotes",
+    ),
 )
 
 

@@ -202,7 +202,10 @@ def _url(value: object) -> object:
         and not re.match(r"https?://[^/\s]", value)
         and "{{" not in value[:8]
     ):
-        raise wrong(f"{shown(value)} is not a URL", "write one that begins with http:// or https://")
+        # its path may be a credential
+        raise wrong(
+            f'"{secrecy.origin(value)}" is not a URL', "write one that begins with http:// or https://"
+        )
     return value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from pathlib import Path
 from typing import Final
@@ -13,7 +14,7 @@ from warren.config import Settings
 from warren.httpserver import reply as replies
 from warren.httpserver.access import ADMIN_NEEDED, ROLE, Role
 from warren.httpserver.admin import AdminPages
-from warren.httpserver.asgi import AsgiApp, Receive, Scope, Send, send_reply, send_stream
+from warren.httpserver.asgi import AsgiApp, Receive, Scope, Send, gone, send_reply, send_stream
 from warren.httpserver.configuration import ConfigPages
 from warren.httpserver.envelope import Envelope
 from warren.httpserver.files import FilePages
@@ -105,7 +106,7 @@ class App:
         if found is None and self._beyond is not None:
             await self._beyond(scope, receive, send)
         elif isinstance(found, Stream):
-            await send_stream(receive, send, found, self._common)
+            await send_stream(receive, send, found, scope.get(UNSENT), self._common)
         else:
             await self._send(scope, send, found or replies.NOT_FOUND)
 
@@ -113,13 +114,13 @@ class App:
         unsent: Unsent | None = scope.get(UNSENT)
         if unsent is None or scope["method"] == "HEAD" or reply.length < SMALL:
             await send_reply(send, reply, self._common)
-        elif not unsent.begin(reply):
+        elif not unsent.begin(reply.body):
             await send_reply(send, TOO_MANY_UNSENT, self._common)
         else:
             try:
                 await send_reply(send, reply, self._common)
             finally:
-                unsent.end(reply)
+                unsent.end(reply.body)
 
     def _find(self, method: str, raw_path: bytes, query: bytes) -> Match | Reply | None:
         if raw_path == b"*" and method == "OPTIONS":
@@ -135,7 +136,16 @@ class App:
         try:
             body = await _body(receive) if scope["method"] in _METHODS_WITH_BODY else b""
             admin = scope.get(ROLE, Role.NOTHING) >= Role.ADMIN
-            request = Request(scope["method"], path, match.names, headers, body, scope["query_string"], admin)
+            request = Request(
+                scope["method"],
+                path,
+                match.names,
+                headers,
+                body,
+                scope["query_string"],
+                admin,
+                functools.partial(gone, receive),
+            )
             answer = match.handler(request)
             return await answer if inspect.isawaitable(answer) else answer
         except BodyTooLargeError:

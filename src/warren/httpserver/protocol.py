@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote_from_bytes
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from warren.httpserver.connections import BEYOND
 from warren.httpserver.reply import refused
@@ -21,6 +22,10 @@ from warren.httpserver.reply import refused
 _ASCII: Final = bytes(range(128))
 # bytes of a request line and its headers
 _MAX_HEAD: Final = 64 * 1024
+# unwritten bytes after which a response waits; over TLS it would be 512 KB
+_MAX_UNWRITTEN: Final = 64 * 1024
+# requests that wait for the response to the one before
+_MAX_WAITING: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class TimedProtocol(HttpToolsProtocol):
     _in_request_line = True
     # bytes received since the last complete request
     _head_size = 0
+    # the request that is being answered: uvicorn knows only the newest, which may wait behind it
+    _running: RequestResponseCycle | None = None
 
     def __init__(
         self, limits: TimeLimits, left: Callable[[], None], *, beyond: bool, **uvicorns: Any
@@ -56,12 +63,17 @@ class TimedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.set_write_buffer_limits(_MAX_UNWRITTEN)
         self._read_timer = self._close_later()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._read_timer = _cancelled(self._read_timer)
         self._write_timer = _cancelled(self._write_timer)
         self._left()
+        self.pipeline.clear()
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
@@ -78,8 +90,13 @@ class TimedProtocol(HttpToolsProtocol):
             data = quote_from_bytes(line, safe=_ASCII).encode() + end + rest
         self._head_size += len(data)
         super().data_received(data)
-        if self._in_request_line and self._head_size > _MAX_HEAD and not self.transport.is_closing():
+        if self.transport.is_closing():
+            return
+        if self._in_request_line and self._head_size > _MAX_HEAD:
             self._refuse(b"431 Request Header Fields Too Large", "the request's headers are too large")
+        elif self._read_timer is None and (self.cycle is None or self.cycle.response_complete):
+            # a blank line ends uvicorn's time limit for idle connections, but begins no request
+            self._read_timer = self._close_later()
 
     def send_400_response(self, msg: str) -> None:
         """Malformed HTTP, answered in Burrow's error shape."""
@@ -94,7 +111,14 @@ class TimedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_request_line = False
         self._head_size = 0
+        if len(self.pipeline) >= _MAX_WAITING:
+            self.transport.abort()
+            return
         super().on_headers_complete()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     def on_message_complete(self) -> None:
         self._in_request_line = True

@@ -44,4 +44,5 @@ def _shown(name: str, value: Any, address: Shown) -> Any:  # noqa: PLR0911 - one
     secret = secrecy.is_secret_name(name) and name not in _NO_SECRET
     if text and (secret or secrecy.is_secret_value(text)):
         return secrecy.HIDDEN
+    text = secrecy.without_assigned(text)
     return address(text) if "://" in text else text

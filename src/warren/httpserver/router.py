@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, unquote_to_bytes
 
 from warren.httpserver import reply
@@ -12,6 +13,10 @@ from warren.httpserver.reply import Reply, Stream
 
 # characters that Go leaves unescaped in a path
 _SAFE_IN_SEGMENT: Final = "$&+:=@~"
+
+
+async def _never() -> None:
+    await asyncio.Event().wait()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,8 @@ class Request:
     query: bytes = b""
     # whether the client is an administrator
     admin: bool = False
+    # returns when the client has disconnected: for handlers that wait
+    gone: Callable[[], Coroutine[Any, Any, None]] = _never
 
 
 Answer = Reply | Stream

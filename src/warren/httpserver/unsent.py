@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from warren.httpserver import reply as replies
-from warren.httpserver.reply import Reply
 
 # scope key of the listener's limit
 UNSENT: Final = "warren.unsent"
@@ -26,25 +26,25 @@ class Unsent:
         # id of a piece: number of responses that contain it, and so keep it alive
         self._holders: dict[int, int] = {}
 
-    def begin(self, reply: Reply) -> bool:
-        """Whether the response is within the limit; a single one always is."""
-        new = {id(piece): len(piece) for piece in _large(reply) if id(piece) not in self._holders}
+    def begin(self, body: Sequence[bytes]) -> bool:
+        """Whether these pieces are within the limit; those of a single response always are."""
+        new = {id(piece): len(piece) for piece in _large(body) if id(piece) not in self._holders}
         size = sum(new.values())
         if self.bytes and size and self.bytes + size > self._most:
             return False
         self.bytes += size
-        for piece in _large(reply):
+        for piece in _large(body):
             self._holders[id(piece)] = self._holders.get(id(piece), 0) + 1
         return True
 
-    def end(self, reply: Reply) -> None:
-        """The response was sent, or its client has disconnected."""
-        for piece in _large(reply):
+    def end(self, body: Sequence[bytes]) -> None:
+        """They were sent, or the client has disconnected."""
+        for piece in _large(body):
             self._holders[id(piece)] -= 1
             if not self._holders[id(piece)]:
                 del self._holders[id(piece)]
                 self.bytes -= len(piece)
 
 
-def _large(reply: Reply) -> list[bytes]:
-    return [piece for piece in reply.body if len(piece) >= SMALL]
+def _large(body: Sequence[bytes]) -> list[bytes]:
+    return [piece for piece in body if len(piece) >= SMALL]

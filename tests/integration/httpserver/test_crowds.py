@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.integration.httpserver.test_server import (
@@ -34,6 +35,10 @@ from warren.httpserver.connections import RESERVE
 from warren.snapshot.model import GroupStatus
 
 ROOT = Path(__file__).parents[3]
+
+STREAM = b"GET /v4/changes HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n\r\n"
+EVENTS = "{} HTTP/1.1\r\nAccept: text/event-stream\r\nX-Rest:"
+SMALL = b"GET /burrow/admin HTTP/1.1\r\nHost: h\r\n\r\n"
 
 __all__ = ["certificate"]
 
@@ -155,6 +160,20 @@ def test_headers_that_came_byte_by_byte_held_a_connection_for_minutes() -> None:
         assert time.monotonic() - began < 8
 
 
+def test_a_blank_line_after_an_answer_held_a_connection_for_ever() -> None:
+    with (
+        serving(httpserver={"a": local(timeout=300, read_timeout=1)}) as server,
+        socket.create_connection(("127.0.0.1", port_of(server.urls["a"])), timeout=10) as raw,
+    ):
+        for _ in range(2):
+            # the blank line is no error: the next request is answered
+            raw.sendall(SMALL)
+            assert raw.recv(65536).startswith(b"HTTP/1.1 200")
+            raw.sendall(b"\r\n")
+            time.sleep(0.2)
+        assert closed_within(raw, 10)
+
+
 def large_snapshot(number: int, groups: int) -> MemorySnapshot:
     parts = tuple(partition(f"a-topic-with-a-name-{at}", at, 5) for at in range(3))
     verdicts = {
@@ -166,11 +185,31 @@ def large_snapshot(number: int, groups: int) -> MemorySnapshot:
     return MemorySnapshot(number=number, statuses=verdicts)
 
 
-def reader(port: int, page: str = "/metrics") -> socket.socket:
+def secured(raw: socket.socket, tls: Tls | None) -> socket.socket:
+    """The connection after the handshake, if there is one."""
+    if tls is None:
+        return raw
+    return ssl.create_default_context(cafile=tls.certfile).wrap_socket(raw, server_hostname="127.0.0.1")
+
+
+def listening(tls: Tls | None, **keys: object) -> dict[str, Any]:
+    """The sections for one listener "a"."""
+    if tls is None:
+        return {"httpserver": {"a": local(**keys)}}
+    return {"httpserver": {"a": local(tls="t", **keys)}, "tls": {"t": tls}}
+
+
+@pytest.fixture(params=["plain", "tls"])
+def maybe_tls(request: pytest.FixtureRequest, certificate: Tls) -> Tls | None:
+    return certificate if request.param == "tls" else None
+
+
+def reader(port: int, page: str = "/metrics", tls: Tls | None = None) -> socket.socket:
     """Asks, and takes nothing."""
     raw = socket.socket()
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     raw.connect(("127.0.0.1", port))
+    raw = secured(raw, tls)
     raw.sendall(f"GET {page} HTTP/1.1\r\nHost: h\r\n\r\n".encode())
     return raw
 
@@ -201,13 +240,35 @@ def test_readers_that_do_not_read_held_the_text_of_every_snapshot() -> None:
         assert exchange(port, "GET", "/metrics").status == 200
 
 
+def test_over_tls_a_page_was_buffered_whole_for_everyone_who_does_not_read(maybe_tls: Tls | None) -> None:
+    answers = MemoryAnswers(snapshots={"local": large_snapshot(0, 100_000)})
+    with (
+        serving(answers=answers, **listening(maybe_tls, max_unsent=15_000_000, write_timeout=2)) as server,
+        contextlib.ExitStack() as closing,
+    ):
+        port, unsent = port_of(server.urls["a"]), server._guards["a"].unsent
+        statuses = []
+        for _ in range(4):
+            # in one piece, and anew for each
+            raw = closing.enter_context(reader(port, "/v4/changes", maybe_tls))
+            raw.settimeout(20)
+            statuses.append(raw.recv(12)[-3:])
+        assert statuses == [b"200", b"200", b"503", b"503"]
+        assert 10_000_000 < unsent.bytes <= 15_000_000
+        assert eventually(lambda: unsent.bytes == 0, 30)
+        assert taken(server) == 2
+
+
 @pytest.mark.parametrize("closing", ["", "Connection: close\r\n"], ids=["kept", "closing"])
-def test_a_reader_that_takes_nothing_is_cut_off_and_a_slow_one_is_not(closing: str) -> None:
+def test_a_reader_that_takes_nothing_is_cut_off_and_a_slow_one_is_not(
+    closing: str, maybe_tls: Tls | None
+) -> None:
     # more than the system's own buffers hold
     answers = MemoryAnswers(snapshots={"local": large_snapshot(0, 20_000)})
-    with serving(answers=answers, httpserver={"a": local(write_timeout=1)}) as server:
+    with serving(answers=answers, **listening(maybe_tls, write_timeout=1)) as server:
         port = port_of(server.urls["a"])
-        with reader(port, f"/metrics HTTP/1.1\r\n{closing}X-Rest:") as stuck, reader(port) as slow:
+        page = f"/metrics HTTP/1.1\r\n{closing}X-Rest:"
+        with reader(port, page, maybe_tls) as stuck, reader(port, tls=maybe_tls) as slow:
             slow.settimeout(10)
             got, until = 0, time.monotonic() + 5
             while time.monotonic() < until:
@@ -239,3 +300,89 @@ def test_a_usual_snapshot_is_served_to_many_at_once() -> None:
             for each in many:
                 each.sendall(b"GET /v3/kafka/local/consumer HTTP/1.1\r\nHost: h\r\n\r\n")
             assert {each.recv(12) for each in many} == {b"HTTP/1.1 200"}
+
+
+def running(server: Server) -> int:
+    """Requests that are being answered."""
+    return len(server._listeners[0]._server.server_state.tasks)
+
+
+def test_a_stream_with_a_request_behind_it_was_not_told_that_its_client_had_gone(
+    maybe_tls: Tls | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(**listening(maybe_tls)) as server:
+        port = port_of(server.urls["a"])
+        for _ in range(3):
+            with secured(socket.create_connection(("127.0.0.1", port), timeout=10), maybe_tls) as raw:
+                raw.sendall(STREAM + SMALL)
+                assert raw.recv(12)[-3:] == b"200"
+        assert eventually(lambda: running(server) == 0, 5)
+    assert not caplog.records
+
+
+@pytest.mark.parametrize(("count", "accepted"), [(10, True), (2000, False)])
+def test_thousands_of_requests_waited_behind_a_stream(count: int, accepted: bool) -> None:
+    with (
+        serving(httpserver={"a": local()}) as server,
+        socket.create_connection(("127.0.0.1", port_of(server.urls["a"])), timeout=10) as raw,
+    ):
+        raw.sendall(STREAM)
+        assert raw.recv(12)[-3:] == b"200"
+        raw.sendall(SMALL * count)
+        assert closed_within(raw, 2) is not accepted
+        assert eventually(lambda: running(server) == accepted, 5)
+
+
+def test_requests_that_wait_behind_another_are_answered_in_order() -> None:
+    with (
+        serving(httpserver={"a": local()}) as server,
+        socket.create_connection(("127.0.0.1", port_of(server.urls["a"])), timeout=10) as raw,
+    ):
+        raw.sendall(SMALL * 14 + SMALL.replace(b"Host: h", b"Connection: close"))
+        answer = b"".join(iter(lambda: raw.recv(65536), b""))
+        assert answer.count(b"HTTP/1.1 200") == 15
+
+
+def test_a_long_poll_went_on_after_its_client_had_gone() -> None:
+    with serving(httpserver={"a": local()}) as server:
+        port = port_of(server.urls["a"])
+        page = "/v4/clusters/local/changes"
+        known = json.loads(exchange(port, "GET", page).body)["snapshot"]["cursor"]
+        with reader(port, f"{page}?wait=60&only=status&since={known}"):
+            assert eventually(lambda: running(server) == 1, 5)
+        assert eventually(lambda: running(server) == 0, 5)
+
+
+def test_every_stream_buffered_a_copy_of_all_groups() -> None:
+    answers = MemoryAnswers(snapshots={"local": large_snapshot(0, 100_000)})
+    with (
+        serving(answers=answers, httpserver={"a": local(max_unsent=10_000_000, write_timeout=2)}) as server,
+        contextlib.ExitStack() as closing,
+    ):
+        port, unsent = port_of(server.urls["a"]), server._guards["a"].unsent
+        for _ in range(5):
+            raw = closing.enter_context(reader(port, EVENTS.format("/v4/changes")))
+            raw.settimeout(20)
+            assert raw.recv(12)[-3:] == b"200"
+        # all have the same, so it counts once
+        assert eventually(lambda: 6_000_000 < unsent.bytes < 10_000_000, 10)
+        connections = server._listeners[0]._server.server_state.connections
+        assert sum(each.transport.get_write_buffer_size() for each in connections) < 5 * 200_000
+        # this one has a text of its own, which is too much: it ends, and its client tries again
+        own = closing.enter_context(reader(port, EVENTS.format("/v4/clusters/local/changes")))
+        own.settimeout(10)
+        assert read_until(own, b"0\r\n\r\n").startswith(b"HTTP/1.1 200")
+        assert eventually(lambda: unsent.bytes == 0, 30)
+        # who reads gets everything
+        reading = closing.enter_context(reader(port, EVENTS.format("/v4/clusters/local/changes")))
+        reading.settimeout(10)
+        assert len(read_until(reading, b"}\r\n2\r\n\n\n\r\n")) > 6_000_000
+
+
+def read_until(raw: socket.socket, end: bytes) -> bytes:
+    found = bytearray()
+    while not found.endswith(end):
+        piece = raw.recv(65536)
+        assert piece
+        found += piece
+    return bytes(found)

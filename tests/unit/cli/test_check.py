@@ -425,7 +425,7 @@ def test_a_file_that_cannot_be_parsed(tmp_path: Path) -> None:
         2,
         f"""\
 ✗ error
-    {path}, line 2, column 11: root-path=/burrow: this is not a value, text must be in quotes; \
+    {path}, line 2, column 11: root-path=…: this is not a value, text must be in quotes; \
 correct this line so that it is valid TOML
 {tmp_path}: 1 problem, 0 warnings
 """,

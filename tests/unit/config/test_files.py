@@ -129,14 +129,14 @@ UNREADABLE = [
         "key twice",
         "burrow.toml",
         "[a]\nx = 1\nx = 2\n",
-        ", line 3, column 6: x = 2: this key is in the section twice",
+        ", line 3, column 6: x = …: this key is in the section twice",
         TOML,
     ),
     Unreadable(
         "expression in double quotes",
         "burrow.toml",
         '[a]\nx = "\\d+"\n',
-        ', line 2, column 8: x = "\\d+": there is a backslash in double quotes, put the text in single quotes',
+        ", line 2, column 8: x = …: there is a backslash in double quotes, put the text in single quotes",
         TOML,
     ),
     Unreadable(
@@ -146,15 +146,43 @@ UNREADABLE = [
         "indentation",
         "burrow.yaml",
         "a:\n  x: 1\n y: 2\n",
-        ", line 3, column 2: y: 2: the indentation does not match the lines above",
+        ", line 3, column 2: y: …: the indentation does not match the lines above",
         YAML,
     ),
     Unreadable(
         "tab",
         "burrow.yaml",
         "a:\n\tx: 1\n",
-        ", line 2, column 1: x: 1: there is a tab here, indent with spaces",
+        ", line 2, column 1: x: …: there is a tab here, indent with spaces",
         YAML,
+    ),
+    Unreadable(
+        "a password that was quoted",
+        "burrow.toml",
+        'password = "S3cr\\et"\n',
+        ", line 1, column 19: password = …: there is a backslash in double quotes, put the text in single quotes",
+        TOML,
+    ),
+    Unreadable(
+        "a password that was quoted in YAML",
+        "burrow.yaml",
+        "x:\n  password: S3cr: et\n",
+        ", line 2, column 17: password: …: the indentation does not match the lines above",
+        YAML,
+    ),
+    Unreadable(
+        "a password that was taken for an alias",
+        "burrow.yaml",
+        "x:\n  password: *S3cret\n",
+        ", line 2, column 13: password: …: the value begins with a special character, put the text in quotes",
+        YAML,
+    ),
+    Unreadable(
+        "a password that was quoted in JSON",
+        "burrow.json",
+        '{"x": 1,\n"password": "S3c"ret"}',
+        ', line 2, column 18: "password": …: a comma or a closing bracket is missing before this',
+        JSON,
     ),
     Unreadable(
         "YAML key twice",
@@ -209,5 +237,5 @@ def test_not_text(tmp_path: Path) -> None:
 def test_yaml_cannot_make_objects(tmp_path: Path) -> None:
     path = tmp_path / "burrow.yaml"
     path.write_text("a: !!python/object/apply:os.getcwd []\n")
-    with pytest.raises(ConfigError, match="could not determine a constructor"):
+    with pytest.raises(ConfigError, match="begins with a special character"):
         read(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from warren.config.modules import HttpNotifier
 from warren.config.sections import KafkaZkConsumer
 
 
@@ -37,3 +38,12 @@ def test_a_path_after_zookeepers_servers_is_the_root_of_all(given: object, serve
 def test_servers_of_zookeeper_that_cannot_be(given: object, complaint: str) -> None:
     with pytest.raises(ValidationError, match=complaint):
         KafkaZkConsumer.model_validate({"cluster": "local", "servers": given})
+
+
+@pytest.mark.parametrize("scheme", ["", "htp://"])
+def test_the_complaint_about_a_url_quoted_its_path(scheme: str) -> None:
+    with pytest.raises(ValidationError) as raised:
+        HttpNotifier.model_validate({"url-open": f"{scheme}api.telegram.org/bot123:AAHsecret/sendMessage"})
+    complaint = raised.value.errors()[0]["msg"]
+    assert "is not a URL" in complaint
+    assert "secret" not in complaint

@@ -111,14 +111,14 @@ def test_the_configuration_that_a_real_burrow_notified_with() -> None:
         (
             "000-as-printed-extras",
             (
-                'line 7, column 40: extras={ key1="value1", key2="value2" }2" }: '
+                "line 7, column 40: extras=…: "
                 "there is text after the end of the value; correct this line so that it is valid TOML"
             ),
         ),
         (
             "000-as-printed-root-path",
             (
-                "line 4, column 11: root-path=/mypath/burrow: "
+                "line 4, column 11: root-path=…: "
                 "this is not a value, text must be in quotes; correct this line so that it is valid TOML"
             ),
         ),

@@ -53,7 +53,14 @@ async def requested(
         scope[ROLE] = role
     sent: list[MutableMapping[str, Any]] = []
 
+    received = False
+
     async def receive() -> MutableMapping[str, Any]:
+        nonlocal received
+        if received:
+            # the client stays
+            await asyncio.Event().wait()
+        received = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: MutableMapping[str, Any]) -> None:

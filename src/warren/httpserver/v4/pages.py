@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 import warren
 from warren.common.status import Status
 from warren.httpserver import gojson, reply
+from warren.httpserver.asgi import unless
 from warren.httpserver.names import first_found, module_named
 from warren.httpserver.reply import Reply, Stream, as_json, refused
 from warren.httpserver.router import Answer, Handler, Request
@@ -43,7 +44,7 @@ from warren.httpserver.v4.parameters import (
 )
 from warren.httpserver.v4.partitions import partition_fields, partition_window
 from warren.httpserver.v4.sinks import sink_health
-from warren.httpserver.v4.streams import EVENTS, KEEP_ALIVE_S, TOO_MANY, Places, wants_events
+from warren.httpserver.v4.streams import EVENTS, KEEP_ALIVE_S, TOO_MANY, Places, event, wants_events
 from warren.snapshot.model import ClusterSnapshot
 from warren.snapshot.tables import GroupTable
 
@@ -256,7 +257,8 @@ class Pages:
                 return TOO_MANY
             return Stream(EVENTS, self._events(requested.cluster, position, only_status=only_status))
         wait_s = requested.values["wait"]
-        found = await self._feed.changes_since(requested.cluster, position, wait_s, only_status=only_status)
+        changes = self._feed.changes_since(requested.cluster, position, wait_s, only_status=only_status)
+        found = await unless(request.gone(), changes)
         return _NO_SNAPSHOT if found is None else as_json(_changes(requested.cluster, *found))
 
     async def _events(self, cluster: str, position: int | None, *, only_status: bool) -> AsyncIterator[bytes]:
@@ -272,8 +274,10 @@ class Pages:
                     continue
                 history, changes_since = found
                 position = changes_since.position
-                body = gojson.encode(_changes(cluster, history, changes_since))
-                yield b"id: %s\nevent: changes\ndata: %s\n\n" % (cursor(position).encode(), body)
+                head = b"id: %s\nevent: changes\ndata: " % cursor(position).encode()
+                # no name for the body: it would be kept until the next event
+                for piece in event(head, gojson.encode(_changes(cluster, history, changes_since))):
+                    yield piece
 
 
 def _fits(snapshot: ClusterSnapshot, table: GroupTable, given: Mapping[str, Any]) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ from warren.httpserver.v4 import shapes
 from warren.httpserver.v4.feed import ChangeSet, Feed, History, Ints
 from warren.httpserver.v4.operations import ALL_CHANGES
 from warren.httpserver.v4.parameters import ParameterError, cursor, values
-from warren.httpserver.v4.streams import EVENTS, KEEP_ALIVE_S, TOO_MANY, Places, wants_events
+from warren.httpserver.v4.streams import EVENTS, KEEP_ALIVE_S, TOO_MANY, Places, event, wants_events
 
 # changes of status are sent at once; those of lags so seldom that a page gets about this many groups a second
 _GROUPS_PER_SECOND: Final = 1000
@@ -90,15 +90,15 @@ class ChangePages:
             yield b"retry: 1000\n\n"
             while not self._feed.closed:
                 changed = self._feed.changed
-                for body in self._next(followers, now):
-                    yield b"event: changes\ndata: %s\n\n" % body
+                for piece in self._next(followers, now):
+                    yield piece
                 # lags that are held back are sent when it is time for them, also if nothing else changes
                 waits = [each.due - now() for each in followers.values() if each.due > now()]
                 if not await self._feed.wait(changed, min([KEEP_ALIVE_S, *waits])) and not waits:
                     yield b": keep-alive\n\n"
 
     def _next(self, followers: dict[str, _Follower], now: Callable[[], float]) -> Iterator[bytes]:
-        """Of every cluster that changed, what this client does not know yet."""
+        """Of every cluster that changed, what this client does not know yet: events in pieces."""
         for cluster in self._clusters():
             history = self._feed.history(cluster)
             if history is None:
@@ -114,7 +114,8 @@ class ChangePages:
                     pause_s = min(len(news.rows) / _GROUPS_PER_SECOND, _LONGEST_PAUSE_S)
                     follower.due = now() + pause_s
             if not news.empty:
-                yield self._json(cluster, history, news, before, follower.position, only_status=only_status)
+                body = self._json(cluster, history, news, before, follower.position, only_status=only_status)
+                yield from event(b"event: changes\ndata: ", body)
 
     def _json(
         self,

@@ -8,6 +8,7 @@ from typing import Final
 
 from warren.httpserver.reply import refused
 from warren.httpserver.router import Request
+from warren.httpserver.unsent import SMALL
 
 # open event streams; each is a socket and a task
 MAX_STREAMS: Final = 500
@@ -39,6 +40,11 @@ class Places:
             yield
         finally:
             self._open -= 1
+
+
+def event(head: bytes, body: bytes) -> tuple[bytes, ...]:
+    """One event in pieces: a large body is not copied, as streams may share it."""
+    return (head + body + b"\n\n",) if len(body) < SMALL else (head, body, b"\n\n")
 
 
 def wants_events(request: Request) -> bool:

@@ -105,4 +105,5 @@ def _headers(module: HttpNotifier) -> dict[str, str]:
 def _secrets(module: HttpNotifier, headers: Mapping[str, str]) -> tuple[str, ...]:
     values = [module.password.get_secret_value(), *headers.values()]
     values += [value.partition(" ")[2] for value in headers.values()]
+    values += secrecy.secret_extras(module.extras)
     return tuple(value for value in values if len(value) > 3 and value != "application/json")

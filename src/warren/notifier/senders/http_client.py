@@ -77,8 +77,11 @@ class HttpClient:
         except (httpx.LocalProtocolError, UnicodeError):
             # these contain the value, which may be a secret
             raise _impossible("a header contains an invalid character", keys) from None
-        except (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError) as error:
+        except httpx.UnsupportedProtocol as error:
             raise _impossible(_reason(error), keys) from None
+        except (httpx.InvalidURL, ValueError):
+            # these, too: what stands for the port may be part of a password
+            raise _impossible("the URL is not valid", keys) from None
         except httpx.TimeoutException:
             raise DeliveryError(
                 f"{host} did not answer within {timeout_s:g} s; "
@@ -86,7 +89,9 @@ class HttpClient:
                 retriable=True,
             ) from None
         except httpx.TransportError as error:
-            raise DeliveryError(_transport_error(host, error, keys), retriable=True) from None
+            # a receiver that does not speak HTTP may repeat the request
+            reason = secrecy.without(_reason(error), secrecy.parts(url))
+            raise DeliveryError(_transport_error(host, error, reason, keys), retriable=True) from None
         except httpx.TooManyRedirects:
             raise DeliveryError(
                 f"{host} redirected the request more than {_MOST_REDIRECTS} times; check {keys}",
@@ -174,14 +179,14 @@ def _host(url: str) -> str:
     return parsed.netloc.decode("ascii", "replace") or "the receiver"
 
 
-def _transport_error(host: str, error: httpx.TransportError, keys: str) -> str:
+def _transport_error(host: str, error: httpx.TransportError, reason: str, keys: str) -> str:
     if untrusted := certificate_error(host, error):
         return untrusted
     if isinstance(error, httpx.ProxyError):
-        return f"The proxy for {host} refused: {_reason(error)}; check HTTPS_PROXY and NO_PROXY"
+        return f"The proxy for {host} refused: {reason}; check HTTPS_PROXY and NO_PROXY"
     if isinstance(error, httpx.ConnectError):
-        return f"No connection to {host}: {_reason(error)}; check {keys} and that the receiver runs"
-    return f"{host} closed the connection without a response ({_reason(error)}); see the receiver's log"
+        return f"No connection to {host}: {reason}; check {keys} and that the receiver runs"
+    return f"{host} closed the connection without a response ({reason}); see the receiver's log"
 
 
 def _reason(error: Exception) -> str:

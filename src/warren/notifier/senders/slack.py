@@ -65,7 +65,8 @@ class SlackSender:
         self._webhook = module.webhook_url.get_secret_value()
         self._api = f"{module.api_url.rstrip('/')}/chat.postMessage"
         known = (self._token, self._webhook, *secrecy.parts(self._webhook))
-        self._secrets = tuple(secret for secret in known if secret)
+        known += tuple(secrecy.secret_extras(module.extras))
+        self._secrets = tuple(secret for secret in known if len(secret) > 3)
 
     def send(self, message: Message, timeout_s: float) -> str:
         """ "accepted by Slack", with the message's timestamp id when a bot sent it."""

@@ -13,10 +13,11 @@ from itertools import chain
 from typing import Any, Final
 
 import msgspec
-from jinja2 import StrictUndefined, TemplateSyntaxError, nodes
+from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, nodes, pass_environment
 from jinja2.compiler import CodeGenerator, Frame
 from jinja2.exceptions import SecurityError, TemplateRuntimeError, UndefinedError
 from jinja2.exceptions import TemplateError as JinjaError
+from jinja2.filters import do_indent, do_wordwrap
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -35,8 +36,13 @@ from warren.spelling import did_you_mean
 # rounds of all loops over numbers in one rendering
 _MAX_ROUNDS: Final = 100_000
 _MAX_WIDTH: Final = 9999
+# bits of an integer: one multiplication of huge ones holds up all threads
+_MAX_BITS: Final = 4096
 # filters of Jinja2 that make a text as long as they are told
 _SIZED_FILTERS: Final = ("batch", "center", "indent", "round", "slice", "tojson", "wordwrap")
+# a width in a field of str.format, or one that is a field itself
+_WIDE_FIELD: Final = re.compile(r"\{[^{}]*:[^{}]*(?:\d{5}|\{)")
+_WIDE_PERCENT: Final = re.compile(r"%(?:\(.*?\))?[^a-zA-Z%]*(?:[0-9]{5}|\*)", re.DOTALL)
 _FIX: Final = "correct the template"
 
 
@@ -155,9 +161,16 @@ def _of_numbers(calculate: Callable[[Any, Any], Any]) -> Callable[[Any, Any], An
     def calculated(left: Any, right: Any) -> Any:
         if not (isinstance(left, int | float) and isinstance(right, int | float)):
             raise SecurityError("this is for numbers only")
-        return calculate(left, right)
+        return _moderate(calculate(_moderate(left), _moderate(right)))
 
     return calculated
+
+
+def _moderate(number: Any) -> Any:
+    """The number, if it is not too large."""
+    if isinstance(number, int) and number.bit_length() > _MAX_BITS:
+        raise SecurityError(f"a number of more than {_MAX_BITS} bits")
+    return number
 
 
 def _divide(dividend: int, divisor: int) -> int:
@@ -210,7 +223,14 @@ class _Environment(ImmutableSandboxedEnvironment):
                 raise SecurityError("+ makes something too long here")
         elif not numbers or (operator == "**" and abs(right) > 100):
             raise SecurityError(f"{operator} is for small numbers only here")
-        return super().call_binop(context, operator, left, right)
+        return _moderate(super().call_binop(context, operator, _moderate(left), _moderate(right)))
+
+    def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
+        """str.format and str.format_map when a template looks them up; None: it is something else."""
+        found = super().wrap_str_format(value)
+        if found is not None and _WIDE_FIELD.search(value.__self__):
+            raise SecurityError(f"a width of more than {_MAX_WIDTH}")
+        return found
 
     def call(self, context: Any, function: Any, /, *args: Any, **named: Any) -> Any:
         text = getattr(function, "__self__", None)
@@ -218,8 +238,7 @@ class _Environment(ImmutableSandboxedEnvironment):
             _check_sizes((*args, *named.values()))
             if function.__name__ == "join" and args:
                 args = (list(args[0]), *args[1:])
-            if _length(text, function.__name__, args) > MAX_TEXT:
-                raise SecurityError(f"a text of more than {MAX_TEXT} characters")
+            _check_length(_length(text, function.__name__, args))
         return super().call(context, function, *args, **named)
 
 
@@ -243,6 +262,11 @@ def _check_sizes(arguments: Iterable[object]) -> None:
         raise SecurityError(f"a width of more than {_MAX_WIDTH}")
 
 
+def _check_length(length: int) -> None:
+    if length > MAX_TEXT:
+        raise SecurityError(f"a text of more than {MAX_TEXT} characters")
+
+
 def _modest(filter_: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(filter_)
     def checked(*args: Any, **named: Any) -> Any:
@@ -255,9 +279,29 @@ def _modest(filter_: Callable[..., Any]) -> Callable[..., Any]:
 def _replace(text: object, old: str, new: str, count: int | None = None) -> str:
     """Jinja2's own, within bounds."""
     whole = str(text)
-    if _length(whole, "replace", (old, new)) > MAX_TEXT:
-        raise SecurityError(f"a text of more than {MAX_TEXT} characters")
+    _check_length(_length(whole, "replace", (old, new)))
     return whole.replace(old, new, -1 if count is None else count)
+
+
+def _indent(text: str, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
+    """Jinja2's own, within bounds."""
+    step = width if isinstance(width, int) else len(width)
+    _check_length(len(text) + (len(text.splitlines()) + 1) * step)
+    return do_indent(text, width, first, blank)
+
+
+@pass_environment
+def _wordwrap(  # noqa: PLR0917 - Jinja2's arguments
+    environment: Environment,
+    text: str,
+    width: int = 79,
+    break_long_words: bool = True,
+    wrapstring: str | None = None,
+    break_on_hyphens: bool = True,
+) -> str:
+    """Jinja2's own, within bounds."""
+    _check_length(len(text) * (1 + len(wrapstring or "")))
+    return do_wordwrap(environment, text, width, break_long_words, wrapstring, break_on_hyphens)
 
 
 def _join(value: Iterable[object], d: str = "", attribute: str | None = None) -> str:
@@ -271,7 +315,7 @@ def _join(value: Iterable[object], d: str = "", attribute: str | None = None) ->
 
 def _format(form: str, *args: Any, **named: Any) -> str:
     """Jinja2's own, with widths that a text may have."""
-    if re.search(r"%[^a-zA-Z%]*(?:[0-9]{5}|\*)", form):
+    if _WIDE_PERCENT.search(form):
         raise SecurityError(f"a width of more than {_MAX_WIDTH}")
     return form % (named or args)
 
@@ -283,9 +327,11 @@ def _environment() -> _Environment:
         autoescape=False,
         keep_trailing_newline=True,
     )
+    environment.filters.update(
+        format=_format, indent=_indent, join=_join, replace=_replace, wordwrap=_wordwrap
+    )
     for name in _SIZED_FILTERS:
         environment.filters[name] = _modest(environment.filters[name])
-    environment.filters.update(format=_format, replace=_replace, join=_join)
     del environment.globals["lipsum"]
     environment.globals.update(_HELPERS)
     environment.filters.update(_HELPERS)

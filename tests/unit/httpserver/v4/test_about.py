@@ -88,6 +88,13 @@ def test_no_secret_is_shown_to_anybody(settings: Settings, role: Role) -> None:
     assert text.count("REDACTED") >= 9
 
 
+def test_a_password_among_the_options_of_java_was_shown() -> None:
+    options = "-Djavax.net.ssl.keyStorePassword=S3CR3T -Dproxy=http://u:S3CR3T@proxy -Xmx1g"
+    settings = Settings.model_validate({"spark": {"conf": {"spark.driver.extraJavaOptions": options}}})
+    shown = got(settings)["configuration"]["spark"]["conf"]["spark.driver.extraJavaOptions"]
+    assert shown == "-Djavax.net.ssl.keyStorePassword=REDACTED -Dproxy=http://REDACTED@proxy -Xmx1g"
+
+
 def test_what_is_no_secret_is_shown_under_the_names_of_the_file(settings: Settings) -> None:
     shown = got(settings)["configuration"]
     assert shown["cluster"] == {"local": {"servers": ["kafka01:9092"], "client-profile": "secure"}}

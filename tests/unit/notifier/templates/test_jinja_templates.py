@@ -53,6 +53,9 @@ CASES = [
         "{{ '%6.2f|%-4s|' | format(1.5, 'a') }}{{ 'a' | center(3) }}{{ 'a'.ljust(2) }}|",
         "  1.50|a   | a a |",
     ),
+    Case("fields", "{{ '{:>4}|{x:<3}|'.format(12345, x='a') }}", "12345|a  |"),
+    Case("lines", "{{ 'a b' | wordwrap(1) | indent(2) }}", "a\n  b"),
+    Case("powers", "{{ 2 ** 64 + 1 }}", "18446744073709551617"),
     Case("range", "{% for i in range(3) %}{{ i }}{% endfor %}", "012"),
 ]
 
@@ -89,6 +92,7 @@ DOUBLING = (
     "{% set ns = namespace(x='x') %}{% for i in range(60) %}"
     "{% set y %}{{ ns.x }}{{ ns.x }}{% endset %}{% set ns.x = y %}{% endfor %}"
 )
+LINES = "{% set s %}{% for i in range(2000) %}a {{ '\\n' }}{% endfor %}{% endset %}"
 FORBIDDEN = [
     "{{ ''.__class__ }}",
     "{{ result._source }}",
@@ -102,6 +106,17 @@ FORBIDDEN = [
     "{{ '%999999999d' % 1 }}",
     "{{ '%999999999d' | format(1) }}",
     "{{ '%*d' | format(999999999, 1) }}",
+    "{{ '%(x)99999999d' | format(x=1) | length }}",
+    "{{ '{:>99999999}'.format('x') | length }}",
+    "{{ '{x:>99999999}'.format_map({'x': 'y'}) | length }}",
+    "{{ '{:>{}}'.format('x', '99999999') | length }}",
+    "{{ (9 ** 100) ** 100 > 1 }}",
+    "{{ multiply(9 ** 99, 9 ** 99) ** 99 > 1 }}",
+    "{% set ns = namespace(x=9) %}{% for i in range(14) %}{% set ns.x = multiply(ns.x, ns.x) %}{% endfor %}",
+    "{{ ('f' | center(9999)).replace(' ', 'f') | int(base=16) % 2 }}",
+    LINES + "{{ s | indent(9999, true) | length }}",
+    LINES + "{{ s | indent('x' | center(9999)) | length }}",
+    LINES + "{{ s | wordwrap(1, wrapstring='y' | center(9999)) | length }}",
     "{{ 'a' | center(999999999) }}",
     "{{ 'a'.ljust(999999999) }}",
     "{{ 'a'.encode().zfill(999999999) }}",
