@@ -278,8 +278,9 @@ class RotatingFile(logging.handlers.BaseRotatingHandler):
         kept = self.put_aside()
         oldest = now.replace(tzinfo=None) - self.max_age
         for index, (stamp, path) in enumerate(kept):
-            # another process may delete files too
-            with suppress(FileNotFoundError):
+            # another process may delete files too, and a full disk compresses none. Not told: who logs here waits for
+            # a rotation that waits for this thread
+            with suppress(OSError):
                 if (self.backups and index >= self.backups) or (self.max_age and stamp < oldest):
                     path.unlink()
                 elif self.compress and path.suffix != ".gz":

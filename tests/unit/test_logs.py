@@ -8,6 +8,7 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -289,6 +290,21 @@ def test_backups_are_compressed(tmp_path: Path) -> None:
     assert names(tmp_path) == ["burrow-2026-11-15T08-30-01.000.log.gz", "burrow.log"]
     with gzip.open(tmp_path / "burrow-2026-11-15T08-30-01.000.log.gz", "rt") as file:
         assert file.read() == "first line 1234\n"
+
+
+def test_a_backup_that_could_not_be_compressed_ended_the_cleanup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[Any] = []
+    # in a run it logs, and waits for a rotation that waits for the cleanup
+    monkeypatch.setattr(threading, "excepthook", ended.append)
+    monkeypatch.setattr(logs, "_compress", failing)
+    handler = rotating(tmp_path / "burrow.log", compress=True, backups=2)
+    write(handler, *(f"line number {n:08}" for n in range(6)))
+    handler.close()
+    assert ended == []
+    kept = [path.read_text() for path in sorted(tmp_path.glob("burrow-2*"))]
+    assert kept == ["line number 00000003\n", "line number 00000004\n"]
 
 
 def test_the_settings_reach_the_file(tmp_path: Path) -> None:
