@@ -10,14 +10,17 @@ import termios
 from asyncio.events import TimerHandle
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote_from_bytes
 
-from uvicorn._types import ASGI3Application
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from warren.httpserver.connections import BEYOND
 from warren.httpserver.reply import refused
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGI3Application
+    from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 _ASCII: Final = bytes(range(128))
 # bytes of a request line and its headers
@@ -117,6 +120,7 @@ class TimedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        # uvicorn's own name: under another one `_running` stays None, and only such a stream lives on
         self._running = cycle
         super()._start_asgi_task(cycle, app)
 
