@@ -5,10 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from warren.config.sections import Spark
@@ -40,8 +38,10 @@ def history_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
     """`conf`: the user's own settings of Spark, as [spark.conf] has them: where the jars for s3a are, and the like."""
     # a second until it is there: only those who ask the history wait for it
     from warren.pipeline.session import spark_session, stop  # noqa: PLC0415
+    from warren.pipeline.temporary import temporary_directory  # noqa: PLC0415
 
-    directory = Path(tempfile.mkdtemp(prefix="warren-history-"))
+    # should this process be killed, the next start removes it
+    directory, in_use = temporary_directory()
     own = {"spark.local.dir": str(directory), "spark.sql.warehouse.dir": str(directory / "warehouse")}
     settings = Spark(
         # all cores, but never more tasks than a laptop has
@@ -61,3 +61,4 @@ def history_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
             stop(session)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+        os.close(in_use)
