@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import structlog
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from warren.clock import now_ms
 from warren.consumer.plan import Range
@@ -151,19 +151,13 @@ class Drain:
 
         Their ranges are fixed, and stay in the topic for as long as it keeps them: the cluster would stand still.
         """
-        found = False
-        for partition, at in reading.unfinished():
-            try:
-                self._consumer.get_watermark_offsets(
-                    TopicPartition(self._topic, partition), timeout=ASK_AGAIN_S, cached=False
-                )
-            except KafkaException:
-                # nobody responds
+        unfinished = reading.unfinished()
+        # a leader that responds says at least that this is the end
+        responding = self._readable({partition: OFFSET_END for partition, _ in unfinished})
+        for partition, at in unfinished:
+            if partition not in responding:
                 continue
             after = self._readable_from(partition, at, reading.end(partition))
-            if after is None:
-                continue
-            found = True
             if after > at:
                 reading.skip(partition, after)
                 self.damaged += after - at
@@ -174,34 +168,35 @@ class Drain:
                     begin=at,
                     end=after,
                 )
-        return found
+        return bool(responding)
 
-    def _readable_from(self, partition: int, at: int, end: int) -> int | None:
-        """The first offset that can be read, None when there is none up to the end of the range, which can be read
-        when the brokers say that the partition ends there."""
+    def _readable_from(self, partition: int, at: int, end: int) -> int:
+        """The first offset of the range that can be read, or its end."""
         damaged, step = at, 1
-        while not self._is_readable(partition, after := min(at + step, end)):
-            if after == end:
-                return None
-            damaged, step = after, 2 * step
+        while at + step < end and not self._readable({partition: at + step}):
+            damaged, step = at + step, 2 * step
+        after = min(at + step, end)
         while after - damaged > 1:
             middle = (damaged + after) // 2
-            if self._is_readable(partition, middle):
+            if self._readable({partition: middle}):
                 after = middle
             else:
                 damaged = middle
         # once more: the brokers may just have begun to respond
-        return at if self._is_readable(partition, at) else after
+        return at if self._readable({partition: at}) else after
 
-    def _is_readable(self, partition: int, offset: int) -> bool:
-        self._consumer.assign([TopicPartition(self._topic, partition, offset)])
+    def _readable(self, offsets: Mapping[int, int]) -> set[int]:
+        """The partitions that can be read from these offsets on."""
+        self._consumer.assign([TopicPartition(self._topic, *each) for each in offsets.items()])
+        found: set[int] = set()
         until = time.monotonic() + UNREADABLE_S
-        while (left_s := until - time.monotonic()) > 0:
-            for each in self._consumer.consume(1, min(left_s, 0.1)):
-                error = each.error()
-                if error is None or error.code() == KafkaError._PARTITION_EOF:
-                    return (each.offset() or 0) >= offset
-        return False
+        while len(found) < len(offsets) and (left_s := until - time.monotonic()) > 0:
+            for each in self._consumer.consume(len(offsets), min(left_s, 0.1)):
+                error, partition, offset = each.error(), each.partition(), each.offset()
+                answers = error is None or error.code() == KafkaError._PARTITION_EOF
+                if answers and partition is not None and offset is not None and offset >= offsets[partition]:
+                    found.add(partition)
+        return found
 
     def _assign(self, reading: _Reading) -> None:
         self._consumer.assign(
