@@ -28,7 +28,8 @@ from tests.integration.pipeline.hands import (
     windows,
 )
 
-from warren.config.sections import ClientProfile, Cluster, KafkaAdminConsumer, Sasl
+from warren.config import Settings
+from warren.config.sections import ClientProfile, Cluster, KafkaAdminConsumer, KafkaConsumer, Sasl
 from warren.demo.broker import Broker
 from warren.demo.credentials import Credentials
 
@@ -52,6 +53,20 @@ def enforcing(broker_factory: BrokerFactory) -> Broker:
             "super.users": "User:admin;User:ANONYMOUS",
             "allow.everyone.if.no.acl.found": "true",
         },
+    )
+
+
+def watching(directory: Path, broker: Broker, consumer: KafkaConsumer | KafkaAdminConsumer) -> Settings:
+    """Cluster `c`, as the user `warren` sees it."""
+    cluster = Cluster(
+        servers=(broker.bootstrap_servers,), topic_refresh=REFRESH_S, offset_refresh=1, client_profile="w"
+    )
+    return pipeline_settings(
+        directory,
+        {"c": cluster},
+        {"c": consumer},
+        client_profile={"w": ClientProfile(sasl="w")},
+        sasl={"w": Sasl(username="warren", password=SecretStr("warren-secret"), mechanism="PLAIN")},
     )
 
 
@@ -99,16 +114,7 @@ def test_rights_that_were_taken_away_for_a_minute_deleted_windows_for_good(
         hands.fill(topic, 10)
         for offset in (3, 5, 7):
             set_offset(hands.admin, f"group-of-{topic}", topic, offset)
-    cluster = Cluster(
-        servers=(broker.bootstrap_servers,), topic_refresh=REFRESH_S, offset_refresh=1, client_profile="w"
-    )
-    settings = pipeline_settings(
-        tmp_path,
-        {"c": cluster},
-        {"c": reading("c", broker, client_profile="w")},
-        client_profile={"w": ClientProfile(sasl="w")},
-        sasl={"w": Sasl(username="warren", password=SecretStr("warren-secret"), mechanism="PLAIN")},
-    )
+    settings = watching(tmp_path, broker, reading("c", broker, client_profile="w"))
     groups = [f"group-of-{topic}" for topic in sorted(TOPICS)]
     with running(settings) as engine:
         view = await_view(engine, "c", lambda each: each.groups() == groups)
@@ -143,19 +149,10 @@ def test_rights_that_were_missing_during_a_start_deleted_windows_of_polled_group
         hands.make(topic)
         hands.fill(topic, 10)
         set_offset(hands.admin, f"group-of-{topic}", topic, 3)
-    cluster = Cluster(
-        servers=(broker.bootstrap_servers,), topic_refresh=REFRESH_S, offset_refresh=1, client_profile="w"
-    )
     consumer = KafkaAdminConsumer(
         cluster="c", servers=(broker.bootstrap_servers,), client_profile="w", poll_interval=1
     )
-    settings = pipeline_settings(
-        tmp_path,
-        {"c": cluster},
-        {"c": consumer},
-        client_profile={"w": ClientProfile(sasl="w")},
-        sasl={"w": Sasl(username="warren", password=SecretStr("warren-secret"), mechanism="PLAIN")},
-    )
+    settings = watching(tmp_path, broker, consumer)
     groups = [f"group-of-{topic}" for topic in sorted(TOPICS)]
     with running(settings) as engine:
         view = await_view(engine, "c", lambda each: each.groups() == groups)
