@@ -275,16 +275,16 @@ class RotatingFile(logging.handlers.BaseRotatingHandler):
 
     def tidy(self, now: datetime) -> None:
         """Compress rotated files, and delete those that are too old or too many."""
-        kept = self.put_aside()
         oldest = now.replace(tzinfo=None) - self.max_age
-        for index, (stamp, path) in enumerate(kept):
-            # another process may delete files too, and a full disk compresses none. Not told: who logs here waits for
-            # a rotation that waits for this thread
-            with suppress(OSError):
-                if (self.backups and index >= self.backups) or (self.max_age and stamp < oldest):
-                    path.unlink()
-                elif self.compress and path.suffix != ".gz":
-                    _compress(path)
+        # errors are not told: who logs here waits for a rotation that waits for this thread
+        with suppress(OSError):
+            for index, (stamp, path) in enumerate(self.put_aside()):
+                # another process may delete files too, and a full disk compresses none
+                with suppress(OSError):
+                    if (self.backups and index >= self.backups) or (self.max_age and stamp < oldest):
+                        path.unlink()
+                    elif self.compress and path.suffix != ".gz":
+                        _compress(path)
 
     def put_aside(self) -> list[tuple[datetime, Path]]:
         """The rotated files with their times, newest first."""

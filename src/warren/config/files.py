@@ -67,17 +67,20 @@ def read(path: Path) -> Document:
     return Document(path, tree, lines)
 
 
-# what follows the first = or : of a line
-_VALUE: Final = re.compile(r"(?<=[=:])(\s*)\S.*")
+# what may be quoted of a line: a section, or a key up to its value
+_QUOTABLE: Final = re.compile(
+    r"""(\[{1,2}[^\]"']*\]{1,2}$|[{}\[\],\s]+$|[{\s]*(?:"[\w.-]+"|'[\w.-]+'|[\w.-]+)\s*[=:])(\s*)(\S?)"""
+)
 
 
 def _unreadable(path: Path, text: str, mark: tuple[int, int], reason: str) -> ConfigError:
     """The error with the position (line, column) from 1, the line up to its value, and what to do."""
     line, column = mark
     lines = text.splitlines()
-    # the value may be a password
-    shown = _VALUE.sub(r"\1…", lines[line - 1].strip(), count=1) if 0 < line <= len(lines) else ""
-    quoted = f": {shown}" if 0 < len(shown) <= 100 else ""  # a file in one line is too long to quote
+    found = _QUOTABLE.match(lines[line - 1].strip()) if 0 < line <= len(lines) else None
+    # the rest may be a password
+    shown = "" if found is None else found[1] + (f"{found[2]}…" if found[3] else "")
+    quoted = f": {shown}" if 0 < len(shown) <= 100 else ""
     kind = "YAML" if path.suffix.lower() in {".yaml", ".yml"} else path.suffix[1:].upper()
     location = f"{path}, line {line}, column {column}{quoted}"
     return ConfigError([f"{location}: {reason}; correct this line so that it is valid {kind}"])

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from warren.clock import back_off_s, now_ms
 from warren.common.group_filter import GroupFilter
-from warren.consumer.committed_file import CommittedFile
+from warren.consumer.committed_file import CommittedFile, Remembered
 from warren.consumer.polling import Findings, Poll
 from warren.errors import WarrenError
 from warren.kafka.brokers import Limit
@@ -30,6 +30,8 @@ ROUND_S: Final = 60.0
 AGAIN_S: Final = (1.0, 2.0, 5.0, 10.0)
 # groups that an error message names
 _NAMED: Final = 3
+
+_HOUR_MS: Final = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,9 @@ class AdminSettings:
     groups: GroupFilter
     intervals: int
     min_distance_ms: int
-    # where to keep what groups have committed
+    # where to keep what groups have committed, and for how long without an answer
     committed_file: Path
+    expire_ms: int
     class_name: str = "kafka_admin"
     timed: bool = False
 
@@ -93,9 +96,9 @@ class AdminPoller:
         # there was a round that had all groups
         self._complete = False
         self._file = CommittedFile(settings.committed_file)
-        # group: topic partitions that it has committed, also before the start; the sets are replaced, never changed
+        # group: what it has committed, also before the start
         self._committed = {
-            group: places for group, places in self._file.read().items() if settings.groups.accepts(group)
+            group: found for group, found in self._file.read().items() if settings.groups.accepts(group)
         }
         # some of them are of topics that we cannot see
         self._hidden = False
@@ -153,9 +156,16 @@ class AdminPoller:
         groups = [group for group in listed.empty if self._settings.groups.accepts(group)]
         for _ in range(len(listed.empty) - len(groups)):
             self._findings.deny()
-        # groups that are not listed any more are asked for, too: their coordinator may be away, or they are hidden
+        # groups that are not listed any more are asked for, too: their coordinator may be away, or they are hidden. One
+        # that was deleted together with its rights looks the same, so not for ever
+        oldest_ms = begun_ms - self._settings.expire_ms
+        self._committed = {
+            group: found
+            for group, found in self._committed.items()
+            if group in listed.empty or found.answered_ms >= oldest_ms
+        }
         asked = sorted({*groups, *self._committed}, key=self._failures.__contains__)
-        self._ask(asked, begun_ms, at_ms)
+        self._ask(asked, set(groups), begun_ms, at_ms)
         self._look_at_members([group for group in groups if not listed.empty[group]], begun_ms)
         self._complete = True
         self._file.write(self._committed)
@@ -168,7 +178,7 @@ class AdminPoller:
             unanswered=unanswered,
         )
 
-    def _ask(self, groups: list[str], begun_ms: int, at_ms: int) -> None:
+    def _ask(self, groups: list[str], listed: set[str], begun_ms: int, at_ms: int) -> None:
         gone: dict[str, set[TopicPartition]] = {}
         failures: dict[str, Failure] = {}
         for group, answer in self._admin.committed(groups, Limit(ROUND_S)):
@@ -178,17 +188,19 @@ class AdminPoller:
             self._answered_ms[group] = begun_ms
             for (topic, partition), offset in answer.items():
                 self._findings.commit((group, topic, partition), offset, at_ms)
-            if lost := self._committed.get(group, set()) - answer.keys():
-                gone[group] = lost
+            before = self._committed.get(group)
+            if lost := (before.places if before else frozenset()) - answer.keys():
+                gone[group] = set(lost)
             if lost or answer:
-                self._committed[group] = lost | answer.keys()
+                hour_ms = begun_ms - begun_ms % _HOUR_MS
+                self._committed[group] = Remembered(lost | answer.keys(), hour_ms)
         self._failures = failures
         self._answered_ms = {
             group: self._answered_ms[group] for group in groups if group in self._answered_ms
         }
         if not all(each.remedy for each in failures.values()):
             self._admin.renew()
-        if groups and len(failures) == len(groups):
+        if listed and listed <= failures.keys():
             raise NoAnswerError(self._error(len(groups), ""))
         self._hidden = bool(gone) and self._remove(gone)
 
@@ -207,9 +219,10 @@ class AdminPoller:
                     self._findings.delete(key)
                 else:
                     self._findings.forget(key)
-            left = self._committed[group] - {place for place in places if place[0] not in hidden}
+            before = self._committed[group]
+            left = before.places - {place for place in places if place[0] not in hidden}
             if left:
-                self._committed[group] = left
+                self._committed[group] = Remembered(left, before.answered_ms)
             else:
                 del self._committed[group]
         return bool(hidden)

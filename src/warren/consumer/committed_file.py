@@ -11,8 +11,14 @@ import msgspec
 from warren import durable
 from warren.kafka.group_admin import TopicPartition
 
-# group: topic partitions that it has committed
-CommittedBefore = dict[str, set[TopicPartition]]
+
+class Remembered(msgspec.Struct, frozen=True, array_like=True):
+    """What is known of one group."""
+
+    # topic partitions that it has committed
+    places: frozenset[TopicPartition]
+    # the hour of its last answer
+    answered_ms: int
 
 
 class CommittedFile:
@@ -21,20 +27,19 @@ class CommittedFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._written: Mapping[str, set[TopicPartition]] = {}
+        self._written: Mapping[str, Remembered] = {}
 
-    def read(self) -> CommittedBefore:
+    def read(self) -> dict[str, Remembered]:
         try:
-            return msgspec.msgpack.decode(self._path.read_bytes(), type=CommittedBefore)
+            return msgspec.msgpack.decode(self._path.read_bytes(), type=dict[str, Remembered])
         except (OSError, msgspec.MsgspecError):
             return {}
 
-    def write(self, committed: Mapping[str, set[TopicPartition]]) -> None:
-        """The sets must not be changed later."""
-        if committed == self._written:
+    def write(self, groups: Mapping[str, Remembered]) -> None:
+        if groups == self._written:
             return
         # a full disk: tried again in the next round
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            durable.write(self._path, msgspec.msgpack.encode(committed))
-            self._written = dict(committed)
+            durable.write(self._path, msgspec.msgpack.encode(groups))
+            self._written = dict(groups)

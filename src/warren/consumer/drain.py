@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -112,9 +112,10 @@ class Drain:
                     # neither errors nor records after the end of a range do
                     heard = now
                 elif now - heard > STALL_S:
+                    left = reading.left()
                     if not self._skip_damaged(reading):
                         raise StalledError(
-                            f"{self._topic}: no record for {STALL_S:.0f} s though {reading.left()} are to be read"
+                            f"{self._topic}: no record for {STALL_S:.0f} s though {left} are to be read"
                         )
                     self._assign(reading)
                     heard = time.monotonic()
@@ -147,56 +148,74 @@ class Drain:
                 reading.cut(partition, end)
 
     def _skip_damaged(self, reading: _Reading) -> bool:
-        """Go on after records that are damaged on the brokers' disks; False: there are none, nothing can be read.
+        """Go on after records that are damaged on the brokers' disks; False: there are none.
 
         Their ranges are fixed, and stay in the topic for as long as it keeps them: the cluster would stand still.
         """
-        unfinished = reading.unfinished()
-        # a leader that responds says at least that this is the end
-        responding = self._readable({partition: OFFSET_END for partition, _ in unfinished})
-        for partition, at in unfinished:
-            if partition not in responding:
-                continue
-            after = self._readable_from(partition, at, reading.end(partition))
-            if after > at:
-                reading.skip(partition, after)
-                self.damaged += after - at
+        skipped = 0
+        unfinished = dict(reading.unfinished())
+        for partition, end in self._ends(unfinished).items():
+            at = unfinished[partition]
+            after = self._readable_from(partition, at, end)
+            if after is not None:
+                to = min(after, reading.end(partition))
+                reading.skip(partition, to)
+                skipped += to - at
                 log.warning(
                     "records are damaged and skipped",
                     topic=self._topic,
                     partition=partition,
                     begin=at,
-                    end=after,
+                    end=to,
                 )
-        return bool(responding)
+        self.damaged += skipped
+        return skipped > 0
 
-    def _readable_from(self, partition: int, at: int, end: int) -> int:
-        """The first offset of the range that can be read, or its end."""
+    def _readable_from(self, partition: int, at: int, end: int) -> int | None:
+        """The offset from which on a partition can be read, while it cannot before; None: that cannot be shown."""
         damaged, step = at, 1
-        while at + step < end and not self._readable({partition: at + step}):
-            damaged, step = at + step, 2 * step
-        after = min(at + step, end)
+        while not self._is_readable(partition, after := min(damaged + step, end - 1)):
+            if after == end - 1:
+                return None
+            damaged, step = after, 2 * step
         while after - damaged > 1:
             middle = (damaged + after) // 2
-            if self._readable({partition: middle}):
+            if self._is_readable(partition, middle):
                 after = middle
             else:
                 damaged = middle
-        # once more: the brokers may just have begun to respond
-        return at if self._readable({partition: at}) else after
+        # once more, one after the other: the brokers may have begun or ceased to respond meanwhile
+        shown = [self._is_readable(partition, each) for each in (at, damaged, after)]
+        return after if shown == [False, False, True] else None
 
-    def _readable(self, offsets: Mapping[int, int]) -> set[int]:
-        """The partitions that can be read from these offsets on."""
-        self._consumer.assign([TopicPartition(self._topic, *each) for each in offsets.items()])
-        found: set[int] = set()
-        until = time.monotonic() + UNREADABLE_S
-        while len(found) < len(offsets) and (left_s := until - time.monotonic()) > 0:
-            for each in self._consumer.consume(len(offsets), min(left_s, 0.1)):
-                error, partition, offset = each.error(), each.partition(), each.offset()
-                answers = error is None or error.code() == KafkaError._PARTITION_EOF
-                if answers and partition is not None and offset is not None and offset >= offsets[partition]:
-                    found.add(partition)
+    def _is_readable(self, partition: int, offset: int) -> bool:
+        """Whether there is a record at this offset, or after it."""
+        return any(
+            each.error() is None and (each.offset() or 0) >= offset
+            for each in self._probed({partition: offset})
+        )
+
+    def _ends(self, partitions: Iterable[int]) -> dict[int, int]:
+        """Partition: where it ends; of those whose leader responds."""
+        found: dict[int, int] = {}
+        for each in self._probed(dict.fromkeys(partitions, OFFSET_END)):
+            error, partition, offset = each.error(), each.partition(), each.offset()
+            is_end = error is not None and error.code() == KafkaError._PARTITION_EOF
+            if is_end and partition is not None and offset is not None:
+                found[partition] = offset
         return found
+
+    def _probed(self, offsets: Mapping[int, int]) -> Iterator[Message]:
+        """What comes when partitions are read from these offsets on, until all have said something or time is up."""
+        self._consumer.assign([TopicPartition(self._topic, *each) for each in offsets.items()])
+        silent = set(offsets)
+        until = time.monotonic() + UNREADABLE_S
+        while silent and (left_s := until - time.monotonic()) > 0:
+            for each in self._consumer.consume(len(offsets), min(left_s, 0.1)):
+                error = each.error()
+                if error is None or error.code() == KafkaError._PARTITION_EOF:
+                    silent.discard(each.partition())
+                    yield each
 
     def _assign(self, reading: _Reading) -> None:
         self._consumer.assign(

@@ -43,6 +43,8 @@ class Ledger:
         self._owed: dict[str, Message] = {}
         # message id: its result, where that could not be stored
         self._unwritten: dict[str, DeliveryResult] = {}
+        # when the last message was decided, by a clock that may have gone back since
+        self._decided_ms = 0
         # whether the store lacks changes that are in memory
         self._behind = False
 
@@ -83,7 +85,8 @@ class Ledger:
         with self._writing:
             changes: list[Change] = []
             messages: list[Message] = []
-            pending_ms = self._pending_ms()
+            # on most days the clock goes on
+            pending_ms = self._pending_ms() if now_ms < self._decided_ms else {}
             for outcome in map(self._with_results, outcomes):
                 decided = _decided_after(outcome.messages, pending_ms.get(outcome.case.key, 0))
                 fitted = self._store.fitted(decided) if decided else ()
@@ -94,6 +97,7 @@ class Ledger:
             if forgotten:
                 changes.append(Change(forgotten=forgotten))
             self._write(changes)
+            self._decided_ms = max((self._decided_ms, *(each.decided_ms for each in messages)))
         return messages
 
     def note(self, deliveries: Iterable[DeliveryResult]) -> None:
@@ -234,6 +238,7 @@ class Ledger:
             self._cases = {case.key: case for case in contents.cases}
             self._past = {each.id: each for each in past}
             self._owed = {each.id: each for each in owed}
+            self._decided_ms = max((self._decided_ms, *(each.decided_ms for each in owed)))
 
     def _too_old(self, coming: Sequence[Incident], now_ms: int) -> tuple[Incident, ...]:
         """Closed incidents to remove; those with a pending message stay until it is sent or failed."""

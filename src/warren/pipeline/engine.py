@@ -117,7 +117,7 @@ class Engine:
 
     def progress(self, cluster: str) -> Progress:
         query = self._queries.get(cluster)
-        return query.progress if query else Progress()
+        return query.current() if query else Progress()
 
     def ready(self) -> bool:
         return all(name in self._views and self.progress(name).caught_up for name in self._settings.cluster)
@@ -259,6 +259,7 @@ class Engine:
                     window.intervals,
                     self._settings.min_distance_s * _MS,
                     self._checkpoint(cluster) / "committed" / name.replace("/", "%2F"),
+                    window.expire_group * _MS,
                 )
                 continue
             yield ZooKeeperSettings(

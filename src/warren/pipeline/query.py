@@ -194,7 +194,6 @@ class ClusterQuery(SupervisedQuery):
         progress.caught_up = look.caught_up
 
     def _note(self, query: StreamingQuery) -> None:
-        self._note_hanging(time.monotonic())
         last = query.lastProgress
         if last is None:
             if self._first:
@@ -211,9 +210,14 @@ class ClusterQuery(SupervisedQuery):
         if not recent or recent[-1][0] != began_ms:
             progress.recent_triggers = (*recent[-MOST_TRIGGERS + 1 :], (began_ms, progress.trigger_ms))
 
+    def current(self) -> Progress:
+        """For those who ask, in their own threads: the query's may hang, too."""
+        self._note_hanging(time.monotonic())
+        return self.progress
+
     def _note_hanging(self, now: float) -> None:
         """A trigger that does not end, because a disk, a worker or Spark hangs: what was read last is not the present.
-        The trigger says so itself no more; when it ends after all, it says how it is."""
+        When it ends after all, it says how it is."""
         silent_s = now - self._took
         if self.progress.caught_up and silent_s > max(
             HANGING_S, HANGING_INTERVALS * self._settings.trigger_s

@@ -23,7 +23,7 @@ log = structlog.get_logger("warren.sinks")
 # what the outbox leaves free on its disk: windows and positions are on the same one
 RESERVE_BYTES: Final = 64 * 1024 * 1024
 
-# what the time between two samples counts at most: where it is longer, a clock may have been set
+# what the time between two samples counts at most, unless intervals are longer: a clock may have been set
 _GAP_MS: Final = 600_000
 
 # what a sink that is behind takes at once: a batch costs Spark 0.3 s, whatever is in it. It is repeated whole after a
@@ -218,10 +218,12 @@ class Outbox:
 
     def _too_old(self, now_ms: int) -> set[int]:
         """Samples beyond the age, which is counted from one to the next: a clock that was set makes none older."""
+        longest_ms = max((reader.interval_s for reader in self._readers.values()), default=0) * 1000
+        gap_ms = max(_GAP_MS, 2 * longest_ms)
         found, age_ms, later_ms = set(), 0, now_ms
         for number in sorted(self._samples, reverse=True):
             time_ms = self._samples[number][0].time_ms
-            age_ms += min(max(later_ms - time_ms, 0), _GAP_MS)
+            age_ms += min(max(later_ms - time_ms, 0), gap_ms)
             later_ms = time_ms
             if age_ms > self._bounds.max_age_ms:
                 found.add(number)

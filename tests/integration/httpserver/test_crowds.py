@@ -162,7 +162,7 @@ def test_headers_that_came_byte_by_byte_held_a_connection_for_minutes() -> None:
 
 def test_a_blank_line_after_an_answer_held_a_connection_for_ever() -> None:
     with (
-        serving(httpserver={"a": local(timeout=300, read_timeout=1)}) as server,
+        serving(httpserver={"a": local(timeout=300, read_timeout=3)}) as server,
         socket.create_connection(("127.0.0.1", port_of(server.urls["a"])), timeout=10) as raw,
     ):
         for _ in range(2):

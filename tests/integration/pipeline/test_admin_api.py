@@ -47,7 +47,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def polling(client: dict[str, Property], allowed: str, tmp_path: Path) -> AdminSettings:
     groups = GroupFilter((re.compile(allowed.encode()),))
-    return AdminSettings("cloud", client, 1, 1, 10, groups, INTERVALS, 0, tmp_path / "committed")
+    return AdminSettings("cloud", client, 1, 1, 10, groups, INTERVALS, 0, tmp_path / "committed", 604_800_000)
 
 
 @pytest.mark.parametrize("protocol", ["classic", "consumer"])

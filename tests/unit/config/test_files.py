@@ -139,9 +139,7 @@ UNREADABLE = [
         ", line 2, column 8: x = …: there is a backslash in double quotes, put the text in single quotes",
         TOML,
     ),
-    Unreadable(
-        "no key", "burrow.toml", "[a]\nhello\n", ", line 2, column 6: hello: this is not key = value", TOML
-    ),
+    Unreadable("no key", "burrow.toml", "[a]\nhello\n", ", line 2, column 6: this is not key = value", TOML),
     Unreadable(
         "indentation",
         "burrow.yaml",
@@ -162,6 +160,20 @@ UNREADABLE = [
         'password = "S3cr\\et"\n',
         ", line 1, column 19: password = …: there is a backslash in double quotes, put the text in single quotes",
         TOML,
+    ),
+    Unreadable(
+        "a password without a sign before it",
+        "burrow.toml",
+        '[x]\npassword "S3cret"\n',
+        ", line 2, column 10: this is not key = value",
+        TOML,
+    ),
+    Unreadable(
+        "a password without a sign before it in JSON",
+        "burrow.json",
+        '{"password" "S3cret"}',
+        ", line 1, column 13: Expecting ':' delimiter",
+        JSON,
     ),
     Unreadable(
         "a password that was quoted in YAML",

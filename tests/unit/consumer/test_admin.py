@@ -63,13 +63,18 @@ class Brokers:
         return dict.fromkeys(self.deleted & set(topics), ())
 
 
+EXPIRE_MS = 604_800_000
+
+
 class Rounds:
     """A poller whose rounds the test begins, ten seconds apart."""
 
     def __init__(self, brokers: Brokers, deny: bytes = b"", file: Path = NOWHERE) -> None:
         self.now_ms = 1_000_000_003
         groups = GroupFilter((), (re.compile(deny),) if deny else ())
-        settings = AdminSettings("cloud", {"bootstrap.servers": "b"}, 10, 60, 5, groups, 10, 10_000, file)
+        settings = AdminSettings(
+            "cloud", {"bootstrap.servers": "b"}, 10, 60, 5, groups, 10, 10_000, file, EXPIRE_MS
+        )
         self._poller = AdminPoller(settings, brokers, lambda: self.now_ms)
 
     def look(self) -> None:
@@ -183,6 +188,28 @@ class TestRestart:
         poll = rounds.poll()
         assert (poll.complete, poll.unanswered) == (False, {"billing": 0})
         assert "billing" in poll.error
+
+    def test_a_group_that_was_deleted_with_its_rights_was_asked_for_for_ever(
+        self, brokers: Brokers, rounds: Rounds, tmp_path: Path
+    ) -> None:
+        brokers.answers["billing"], brokers.unlisted = DENIED, {"billing"}
+        rounds.now_ms += EXPIRE_MS - 3_600_000
+        rounds.look()
+        assert "billing" in rounds.poll().unanswered
+        rounds.now_ms += 3_600_000
+        rounds.look()
+        assert (rounds.poll().unanswered, rounds.last.error) == ({}, "")
+        later = Rounds(brokers, file=tmp_path / "file")
+        later.look()
+        assert later.poll().complete
+
+    def test_one_hidden_group_made_a_consumer_blind_that_has_no_other(
+        self, brokers: Brokers, rounds: Rounds
+    ) -> None:
+        del brokers.answers["other"]
+        brokers.answers["billing"], brokers.unlisted = DENIED, {"billing"}
+        rounds.look()
+        assert (rounds.poll().silent, rounds.last.unanswered) == (False, {"billing": 0})
 
     def test_commits_of_a_topic_that_was_hidden_during_the_first_round_lost_their_windows(
         self, brokers: Brokers, rounds: Rounds, tmp_path: Path

@@ -127,7 +127,7 @@ class Partitions:
 
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, seconds in (("STALL_S", 0.4), ("ASK_AGAIN_S", 0.1), ("UNREADABLE_S", 0.05)):
+    for name, seconds in (("STALL_S", 0.4), ("ASK_AGAIN_S", 0.1), ("UNREADABLE_S", 0.15)):
         monkeypatch.setattr(drain, name, seconds)
 
 
@@ -195,9 +195,36 @@ def test_nothing_is_skipped_when_the_brokers_begin_to_respond() -> None:
     def fetch(partition: int, at: int) -> list[Message]:
         if at == OFFSET_END:
             return [end_of(60)]
-        return one_each(partition, at) if time.monotonic() - began > 0.5 else []
+        return one_each(partition, at) if time.monotonic() - began > 0.6 else []
 
     drain = drain_of(Partitions(fetch))
-    found = [order for chunk in drain.records([Range(0, 5, 10, 0)]) for order in orders(chunk)]
-    assert found == list(range(5, 10))
+    # the ranges are read again, from their beginning
+    with pytest.raises(StalledError):
+        list(drain.records([Range(0, 5, 10, 0)]))
+    assert drain.damaged == 0
+
+
+@pytest.mark.usefixtures("hurry")
+@pytest.mark.parametrize("responses", [1, 2])
+def test_nothing_is_skipped_when_the_brokers_cease_to_respond(responses: int) -> None:
+    left = itertools.count(-responses)
+
+    def fetch(partition: int, at: int) -> list[Message]:
+        if at == OFFSET_END:
+            return [end_of(60)]
+        # a few records after the first ones, then silence
+        return one_each(partition, at) if at > 6 and next(left) < 0 else []
+
+    drain = drain_of(Partitions(fetch))
+    with pytest.raises(StalledError):
+        list(drain.records([Range(0, 5, 40, 0)]))
+    assert drain.damaged == 0
+
+
+@pytest.mark.usefixtures("hurry")
+def test_nothing_is_skipped_without_a_record_behind_it() -> None:
+    # leaders that respond, and send no record at all
+    drain = drain_of(Partitions(lambda _, at: [end_of(40)] if at == OFFSET_END else []))
+    with pytest.raises(StalledError):
+        list(drain.records([Range(0, 5, 40, 0)]))
     assert drain.damaged == 0

@@ -160,6 +160,17 @@ def test_a_trigger_that_never_ended_left_the_cluster_ready_and_without_an_error(
     assert (query.progress.caught_up, query.progress.blind, query.progress.error) == (True, False, "")
 
 
+def test_a_trigger_that_hangs_is_noticed_though_the_thread_of_its_query_hangs_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine = Engine(Settings())
+    query = engine._queries["c"] = query_of_nothing(lambda *_: LookTaken(5, "", caught_up=True))
+    query._take(cast("Any", Taken()), 7)
+    assert engine.progress("c").caught_up
+    monkeypatch.setattr(query, "_took", query._took - HANGING_S - 1)
+    assert (engine.progress("c").caught_up, engine.progress("c").error) == (False, HANGS)
+
+
 def test_the_times_of_the_last_triggers_are_kept_and_bounded() -> None:
     query = query_of_nothing()
     for number in range(MOST_TRIGGERS + 5):

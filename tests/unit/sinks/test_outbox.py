@@ -91,6 +91,15 @@ def test_a_clock_that_was_set_dropped_what_a_sink_did_not_have_yet(tmp_path: Pat
     assert files(tmp_path)[0] > 7
 
 
+def test_samples_that_are_taken_once_an_hour_grow_old_as_all_others(tmp_path: Path) -> None:
+    box = Outbox(tmp_path, Bounds(DAY_MS, 1_000_000_000))
+    box.join("a", 3600, None)
+    for hour in range(40):
+        at_ms = NOW + hour * 3_600_000
+        box.add(example_tables(), at_ms, [3600], at_ms)
+    assert len(files(tmp_path)) == 25
+
+
 def test_samples_beyond_the_bytes_go_oldest_first_but_never_the_newest(tmp_path: Path) -> None:
     box = made(tmp_path, a=None)
     fill(box, 1)

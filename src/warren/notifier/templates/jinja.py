@@ -40,9 +40,12 @@ _MAX_WIDTH: Final = 9999
 _MAX_BITS: Final = 4096
 # filters of Jinja2 that make a text as long as they are told
 _SIZED_FILTERS: Final = ("batch", "center", "indent", "round", "slice", "tojson", "wordwrap")
-# a width in a field of str.format, or one that is a field itself
-_WIDE_FIELD: Final = re.compile(r"\{[^{}]*:[^{}]*(?:\d{5}|\{)")
-_WIDE_PERCENT: Final = re.compile(r"%(?:\(.*?\))?[^a-zA-Z%]*(?:[0-9]{5}|\*)", re.DOTALL)
+# a width in a field of str.format, or one that is a field itself; of a text without its doubled braces
+_WIDE_FIELD: Final = re.compile(r"\{[^{}:]*:[^{}]*?(?:\d{5}|\{)")
+# a width after %, or a key with parentheses in it, behind which one could be
+_WIDE_PERCENT: Final = re.compile(
+    r"%(?:\([^()]*(?:\)|(?P<nested>\()))?(?(nested)|[-#+ .0-9]*(?:[0-9]{5}|\*))"
+)
 _FIX: Final = "correct the template"
 
 
@@ -228,7 +231,7 @@ class _Environment(ImmutableSandboxedEnvironment):
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
         """str.format and str.format_map when a template looks them up; None: it is something else."""
         found = super().wrap_str_format(value)
-        if found is not None and _WIDE_FIELD.search(value.__self__):
+        if found is not None and _WIDE_FIELD.search(value.__self__.replace("{{", "").replace("}}", "")):
             raise SecurityError(f"a width of more than {_MAX_WIDTH}")
         return found
 
