@@ -173,6 +173,9 @@ class Drain:
 
     def _readable_from(self, partition: int, at: int, end: int) -> int | None:
         """The offset from which on a partition can be read, while it cannot before; None: that cannot be shown."""
+        if at >= end - 1:
+            # nothing is behind it
+            return None
         damaged, step = at, 1
         while not self._is_readable(partition, after := min(damaged + step, end - 1)):
             if after == end - 1:

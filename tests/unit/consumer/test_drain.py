@@ -222,9 +222,10 @@ def test_nothing_is_skipped_when_the_brokers_cease_to_respond(responses: int) ->
 
 
 @pytest.mark.usefixtures("hurry")
-def test_nothing_is_skipped_without_a_record_behind_it() -> None:
+@pytest.mark.parametrize("end", [40, 6, 3])
+def test_nothing_is_skipped_without_a_record_behind_it(end: int) -> None:
     # leaders that respond, and send no record at all
-    drain = drain_of(Partitions(lambda _, at: [end_of(40)] if at == OFFSET_END else []))
+    drain = drain_of(Partitions(lambda _, at: [end_of(end)] if at == OFFSET_END else []))
     with pytest.raises(StalledError):
         list(drain.records([Range(0, 5, 40, 0)]))
     assert drain.damaged == 0
