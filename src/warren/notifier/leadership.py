@@ -274,7 +274,7 @@ class Election:
 
     def _run(self) -> None:
         log.info("waiting for the notifier's lock", path=self._path)
-        if not self.client.connected and not self._await(lambda: self._connected, self._session_s):
+        if not self._await_answer(0):
             log.warning("ZooKeeper does not respond: nothing is sent until it does", path=self._path)
         while not self._stopping:
             try:
@@ -313,7 +313,14 @@ class Election:
         """kazoo does not retry after a refused login; the password may be corrected on the server."""
         given_up = self.client.client_state in {KeeperState.AUTH_FAILED, KeeperState.CLOSED}
         if given_up and not self._stopping:
+            before = self.term
             self.client.start_async()
+            # until then every request fails: "Connection has been closed"
+            self._await_answer(before)
+
+    def _await_answer(self, before: int) -> bool:
+        """Wait for a change of the connection's state after this term: it may be up for a moment only."""
+        return self._await(lambda: self._term != before, self._session_s)
 
     def _lead(self, node: str) -> None:
         with self._changed:
