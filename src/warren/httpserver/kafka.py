@@ -159,7 +159,9 @@ class KafkaPages:
             cluster, requested = request.names
             unknown = unknown_group_shape(cluster, requested)
             return self._envelope.answer(request, message, {"status": unknown}, status=404)
-        partitions = (part for part in group.partitions if everything or part.status != Status.OK)
+        partitions = group.partitions
+        if not everything:
+            partitions = tuple(part for part in partitions if part.status != Status.OK)
         return self._envelope.answer(request, message, {"status": group_shape(group, partitions)})
 
     def _cluster(self, request: Request) -> str | None:
