@@ -368,7 +368,7 @@ class ClusterView:
         span = slice(rows.start, rows.stop)
         committed = self.structure.partition[span].tolist()
         numbers = self._numbers(topic, committed)
-        # whole columns, no line of Python for each partition: a page of 50 takes two thirds of the time
+        # whole columns, no line of Python for each partition: a page of 50 takes a sixth less
         edges = self.edges[span].T.tolist()
         columns: Iterable[Iterable[Any]] = (
             map(_STATUSES.__getitem__, self.verdict.status[span].tolist()),
