@@ -18,6 +18,8 @@ from typing import Any, Final, Literal, Self
 from warren.demo.certificates import Certificates
 
 HOST: Final = "127.0.0.1"
+# between two bytes
+_TRICKLE_S: Final = 0.1
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,9 @@ class Reply:
     headers: tuple[tuple[str, str], ...] = ()
     # seconds before the answer
     wait_s: float = 0.0
-    # "hang": no answer until the server stops; "close": the connection ends without one
-    fault: Literal["", "hang", "close"] = ""
+    # "hang": no answer until the server stops; "close": the connection ends without one; "trickle": the answer comes
+    # byte by byte, for seconds
+    fault: Literal["", "hang", "close", "trickle"] = ""
 
 
 Responder = Callable[[Received], Reply]
@@ -198,6 +201,11 @@ class _Handler(BaseHTTPRequestHandler):
         reply = self.server.receiver.reply_to(request)
         if reply.fault == "hang":
             self.server.receiver.waits(None)
+        if reply.fault == "trickle":
+            for letter in b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n":
+                self.server.receiver.waits(_TRICKLE_S)
+                self.wfile.write(bytes([letter]))
+            return
         if reply.fault:
             self.close_connection = True
             return

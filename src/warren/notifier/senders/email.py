@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from warren.config.modules import EmailNotifier
 from warren.notifier.message import Kind, Message
+from warren.notifier.senders.cut_off import CutOff
 from warren.notifier.senders.delivery import DeliveryError, Draft
 from warren.notifier.senders.mail import addresses, mail, printable
 from warren.notifier.templates import Template, TemplateError
@@ -53,15 +54,17 @@ class EmailSender:
         """The server's reply, and the refused recipients."""
         made = self._mail(message)
         limit_s = min(timeout_s, self._module.timeout)
+        client = _Client(limit_s, self._context if self._tls == "tls" else None)
+        cut_off = CutOff(limit_s, client.sockets)
         try:
-            with self._connected(limit_s) as client:
+            with cut_off, self._connected(client):
                 self._log_in(client)
                 return self._deliver(client, made)
-        except TimeoutError:
-            raise self._timed_out(limit_s) from None
-        except smtplib.SMTPException as error:
-            raise self._protocol_error(error, limit_s) from None
-        except OSError as error:
+        except (OSError, smtplib.SMTPException) as error:
+            if _timed_out(error, cut_off):
+                raise self._timed_out(limit_s) from None
+            if isinstance(error, smtplib.SMTPException):
+                raise self._protocol_error(error) from None
             raise DeliveryError(self._connection_error(error), retriable=True) from None
 
     def draft(self, message: Message) -> Draft:
@@ -80,13 +83,15 @@ class EmailSender:
             raise DeliveryError(str(error), retriable=False) from error
         return mail(text, message, self._from, self._to)
 
-    @contextlib.contextmanager
-    def _connected(self, limit_s: float) -> Iterator[_Client]:
-        """A connection, secured as configured."""
+    @property
+    def _tls(self) -> str:
         tls = self._module.tls
-        if tls == "auto" and self._module.port == _TLS_PORT:
-            tls = "tls"
-        client = _Client(limit_s, self._context if tls == "tls" else None)
+        return "tls" if tls == "auto" and self._module.port == _TLS_PORT else tls
+
+    @contextlib.contextmanager
+    def _connected(self, client: _Client) -> Iterator[None]:
+        """A connection, secured as configured."""
+        tls = self._tls
         try:
             code, answer = client.connect(self._module.server, self._module.port)
             if code != 220:
@@ -100,7 +105,7 @@ class EmailSender:
                     )
                 client.starttls(context=self._context)
                 client.ehlo_or_helo_if_needed()
-            yield client
+            yield
             with contextlib.suppress(OSError, smtplib.SMTPException):
                 # the mail is accepted already
                 client.quit()
@@ -143,12 +148,10 @@ class EmailSender:
         # the accepted recipients have the mail: a retry would be their second
         return f"accepted by {self._where}" + (f", but not for {_refusals(refused)}" if refused else "")
 
-    def _protocol_error(self, error: smtplib.SMTPException, limit_s: float) -> DeliveryError:
+    def _protocol_error(self, error: smtplib.SMTPException) -> DeliveryError:
         """4xx is retriable, 5xx is not, and a lost connection is."""
         if isinstance(error, smtplib.SMTPServerDisconnected):
-            # smtplib has no other indication of it
-            timed_out = "timed out" in str(error)
-            return self._timed_out(limit_s) if timed_out else self._disconnected()
+            return self._disconnected()
         if isinstance(error, smtplib.SMTPRecipientsRefused):
             what = f"refused every recipient: {_refusals(error.recipients)}; correct to"
             retriable = any(code < 500 for code, _ in error.recipients.values())
@@ -196,6 +199,9 @@ class _Client(smtplib.SMTP):
     def secured(self) -> bool:
         return isinstance(self.sock, ssl.SSLSocket)
 
+    def sockets(self) -> tuple[socket.socket, ...]:
+        return () if self.sock is None else (self.sock,)
+
     def log_in(self, mechanism: str, user: str, password: str) -> None:
         """With this mechanism only: smtplib's own login would try others."""
         self.user, self.password = user, password
@@ -228,6 +234,17 @@ class _Client(smtplib.SMTP):
             raise TimeoutError
         if self.sock is not None:
             self.sock.settimeout(left)
+
+
+def _timed_out(error: Exception, cut_off: CutOff) -> bool:
+    match error:
+        case smtplib.SMTPServerDisconnected():
+            # smtplib has no other indication of it
+            return cut_off.passed or "timed out" in str(error)
+        case smtplib.SMTPException():
+            # an answer came
+            return False
+    return cut_off.passed or isinstance(error, TimeoutError)
 
 
 def _answer(error: smtplib.SMTPResponseException) -> str:

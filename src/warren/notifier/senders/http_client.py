@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import email.utils
+import socket
 import ssl
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import httpx
 
 from warren import __version__, secrecy
+from warren.notifier.senders.cut_off import CutOff
 from warren.notifier.senders.delivery import DeliveryError
 from warren.tls import certificate_error
 
@@ -64,6 +66,8 @@ class HttpClient:
         # proxies come from the environment
         direct: dict[str, httpx.BaseTransport | None] = {f"all://{host}": None for host in _LOCAL}
         self._client = httpx.Client(verify=context, limits=limits, mounts=direct)
+        # of the connections that are open
+        self._sockets: tuple[socket.socket, ...] = ()
 
     def request(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, *, timeout_s: float, keys: str
@@ -71,9 +75,12 @@ class HttpClient:
         """The response to a request; `keys` names the configuration keys for error messages."""
         deadline = time.monotonic() + timeout_s
         host = _host(url)
+        # at the deadline only this request is under way: nothing is lost with the other connections
+        cut_off = CutOff(timeout_s, lambda: self._sockets)
         try:
-            request = httpx.Request(method, url, headers=self._all(headers), content=body)
-            return self._followed(request, body, deadline)
+            with cut_off:
+                request = httpx.Request(method, url, headers=self._all(headers), content=body)
+                return self._followed(request, body, deadline)
         except (httpx.LocalProtocolError, UnicodeError):
             # these contain the value, which may be a secret
             raise _impossible("a header contains an invalid character", keys) from None
@@ -82,13 +89,13 @@ class HttpClient:
         except (httpx.InvalidURL, ValueError):
             # these, too: what stands for the port may be part of a password
             raise _impossible("the URL is not valid", keys) from None
-        except httpx.TimeoutException:
-            raise DeliveryError(
-                f"{host} did not answer within {timeout_s:g} s; "
-                "see whether it is up and reachable from here, or raise timeout",
-                retriable=True,
-            ) from None
         except httpx.TransportError as error:
+            if cut_off.passed or isinstance(error, httpx.TimeoutException):
+                raise DeliveryError(
+                    f"{host} did not answer within {timeout_s:g} s; "
+                    "see whether it is up and reachable from here, or raise timeout",
+                    retriable=True,
+                ) from None
             # a receiver that does not speak HTTP may repeat the request
             reason = secrecy.without(_reason(error), secrecy.parts(url))
             raise DeliveryError(_transport_error(host, error, reason, keys), retriable=True) from None
@@ -119,8 +126,8 @@ class HttpClient:
         raise httpx.TooManyRedirects("", request=request)
 
     def _once(self, request: httpx.Request, deadline: float) -> tuple[Response, httpx.Request | None]:
-        # httpx's time-out restarts with every byte: a slow server is limited by the deadline here
         request.extensions["timeout"] = httpx.Timeout(_left(deadline)).as_dict()
+        request.extensions["trace"] = self._on_event
         response = self._client.send(request, stream=True)
         try:
             text = b""
@@ -139,6 +146,13 @@ class HttpClient:
             text[:_MOST_ANSWER_BYTES].decode("utf-8", "replace"),
         )
         return answer, response.next_request
+
+    def _on_event(self, name: str, info: Mapping[str, Any]) -> None:
+        """httpx's trace: a new connection is the result of an event, and again with TLS."""
+        opened: Any = info.get("return_value")
+        if hasattr(opened, "get_extra_info"):
+            still_open = (each for each in self._sockets if each.fileno() >= 0)
+            self._sockets = (*still_open, opened.get_extra_info("socket"))
 
 
 def _impossible(why: str, keys: str) -> DeliveryError:

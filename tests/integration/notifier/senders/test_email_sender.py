@@ -320,6 +320,33 @@ def test_who_is_slow_at_every_step_is_left_within_the_time() -> None:
     assert not any(line.startswith(b"DATA") for line in asked)
 
 
+@pytest.mark.parametrize("greeting", [b"220-hello\r\n" * 5, b"220 " + b"h" * 60])
+def test_who_greets_without_end_is_left_within_the_time(greeting: bytes) -> None:
+    """Each byte comes in time, all of them together do not."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        module = EmailNotifier(
+            server="127.0.0.1", port=server.getsockname()[1], from_="a@example.com", to="b@example.com"
+        )
+
+        sent: list[int] = []
+
+        def trickle() -> None:
+            connection = server.accept()[0]
+            with connection, contextlib.suppress(OSError):
+                for letter in greeting:
+                    time.sleep(0.1)
+                    connection.sendall(bytes([letter]))
+                    sent.append(letter)
+
+        thread = threading.Thread(target=trickle, daemon=True)
+        thread.start()
+        error = fault(made(module), limit_s=0.5)
+        thread.join()
+    assert len(sent) < len(greeting)
+    assert error.retriable
+    assert "did not answer within 0.5 s" in str(error)
+
+
 def test_a_group_named_like_a_head_stays_in_the_subject(receiver: MailReceiver) -> None:
     sender = sender_to(receiver, text=lambda about: f"Subject: {about.result.group}\n\nx\n")
     sender.send(message(group="evil\nContent-Type: text/html\r\nBcc: all@example.com"), LIMIT_S)

@@ -232,6 +232,28 @@ def test_who_hangs_is_left_within_the_time(receiver: HttpReceiver) -> None:
     assert "did not answer within 0.3 s" in str(error)
 
 
+def test_who_answers_byte_by_byte_is_left_within_the_time(receiver: HttpReceiver) -> None:
+    """Each byte comes in time, all of them together do not."""
+    with sender_to(receiver.url) as sender:
+        # also on a connection that was kept
+        assert sender.send(message(), LIMIT_S) == "HTTP 200"
+        receiver.answer(Reply(fault="trickle"))
+        for _ in range(2):
+            with pytest.raises(DeliveryError, match=r"did not answer within 0\.5 s") as caught:
+                sender.send(message(), 0.5)
+            assert caught.value.retriable
+        receiver.answer(Reply())
+        assert sender.send(message(), LIMIT_S) == "HTTP 200"
+    assert [request.connection for request in receiver.received] == [1, 1, 2, 3]
+
+
+def test_who_answers_byte_by_byte_over_tls_is_left_too(certificates: Certificates) -> None:
+    with HttpReceiver(certificates) as receiver:
+        receiver.answer(Reply(fault="trickle"))
+        error = fault(receiver.url, limit_s=0.5, extra_ca=str(certificates.ca))
+    assert "did not answer within 0.5 s" in str(error)
+
+
 def test_the_module_s_own_time_holds_too(receiver: HttpReceiver) -> None:
     receiver.answer(Reply(fault="hang"))
     assert "did not answer within 1 s" in str(fault(receiver.url, timeout=1))
