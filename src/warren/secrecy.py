@@ -31,8 +31,8 @@ _SECRET_VALUE: Final = (
 # up to the last @: a password may contain others
 _LOGIN: Final = re.compile(r"(?<=://)[^/?#\s]+(?=@)")
 _PARAMETER: Final = re.compile(r"(?P<name>[^?&#=]+)=(?P<value>[^&#]*)")
-# a word like -Djavax.net.ssl.keyStorePassword=changeit, or name="value"
-_ASSIGNED: Final = re.compile(r"""(?<![^\s"'])(?P<name>[\w.-]+)=(?P<value>"[^"]*"|'[^']*'|\S+)""")
+# a word like -Djavax.net.ssl.keyStorePassword=changeit, or name="value", or one of several after a comma
+_ASSIGNED: Final = re.compile(r"""(?<![^\s"',;=])(?P<name>[\w.-]+)=(?P<value>"[^"]*"|'[^']*'|\S+)""")
 _ORIGIN: Final = re.compile(
     r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^/?#]*@)?(?P<host>[^/?#]*)(?P<rest>.*)", re.DOTALL
 )
@@ -67,9 +67,14 @@ def without_login(text: str) -> str:
 
 def without_assigned(text: str) -> str:
     """The text with the values of words like password=x hidden, as in options for Java."""
-    return _ASSIGNED.sub(
-        lambda found: f"{found['name']}={HIDDEN}" if is_secret_name(found["name"]) else found[0], text
-    )
+    begin = 0
+    while found := _ASSIGNED.search(text, begin):
+        begin, end = found.span("value")
+        # the value of another name may contain further ones; a password may contain commas
+        if is_secret_name(found["name"]):
+            text = text[:begin] + HIDDEN + text[end:]
+            begin += len(HIDDEN)
+    return text
 
 
 def hidden(name: object, value: Any) -> Any:
