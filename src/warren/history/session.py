@@ -42,7 +42,7 @@ def history_session(conf: Mapping[str, str]) -> Iterator[SparkSession]:
 
     # should this process be killed, the next start removes it
     directory, in_use = temporary_directory()
-    own = {"spark.local.dir": str(directory), "spark.sql.warehouse.dir": str(directory / "warehouse")}
+    own = {"spark.sql.warehouse.dir": str(directory / "warehouse")}
     settings = Spark(
         # all cores, but never more tasks than a laptop has
         master=f"local[{min(os.cpu_count() or 1, 8)}]",
