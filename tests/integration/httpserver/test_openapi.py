@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from schemathesis import GenerationMode
 from tests.integration.httpserver.test_server import local, serving
 from tests.unit.httpserver.captures import usual_snapshot
@@ -72,6 +72,9 @@ def test_the_page_keeps_to_the_document(url: str, operation: Any, mode: Generati
             if "wait" in (case.query or {}):
                 # no page of a test is worth a minute
                 case.query["wait"] = 0
+        else:
+            # a parameter without a value is not in the address: such a case may well be valid
+            assume(all(value not in ([], {}, None) for value in (case.query or {}).values()))
         response = case.call_and_validate()
         asked.append(response.status_code)
 
