@@ -16,7 +16,7 @@ from warren.cli.signals import stop_signal
 from warren.config import load
 from warren.errors import WarrenError
 from warren.pipeline.checkpoint_lock import lock_checkpoint
-from warren.pipeline.session import start_java
+from warren.pipeline.session import ENDED, start_java
 
 if TYPE_CHECKING:
     from warren.pipeline.engine import Engine
@@ -25,9 +25,13 @@ log = structlog.get_logger("warren")
 
 
 class SparkLostError(WarrenError):
-    """Spark ended unexpectedly."""
+    """Spark can run no query any more."""
 
 
+_REMEDY: Final = 'see {}. If it was out of memory, give it more with spark.conf: "spark.driver.memory" = "2g"'
+_REMEDY_FILES: Final = (
+    "exclude warren-java-* from what cleans up there, or set TMPDIR to another local directory"
+)
 # interval of log lines about a query that is catching up
 _LOG_S: Final = 5.0
 
@@ -73,11 +77,9 @@ def _log_progress(stopping: Event, engine: Engine) -> None:
     """Log the progress of each cluster until all have caught up or Warren is stopped."""
     behind = set(engine.clusters())
     while not stopping.wait(_LOG_S):
-        if engine.lost():
-            raise SparkLostError(
-                f"Spark ended unexpectedly: see {engine.log}. If it was out of memory, give it more with "
-                'spark.conf: "spark.driver.memory" = "2g". A start continues where this one ended.'
-            )
+        if lost := engine.lost():
+            remedy = _REMEDY.format(engine.log) if lost == ENDED else _REMEDY_FILES
+            raise SparkLostError(f"{lost}: {remedy}. A start continues where this one ended.")
         for cluster in sorted(behind):
             progress = engine.progress(cluster)
             if progress.caught_up:

@@ -105,9 +105,9 @@ class Engine:
         """Spark's log file."""
         return log_path(self._settings.spark)
 
-    def lost(self) -> bool:
-        """Whether Spark ended unexpectedly: there will be no new snapshots."""
-        return any(query.lost for query in self._queries.values())
+    def lost(self) -> str:
+        """Why there will be no new snapshots, because Spark is gone; empty: it is not."""
+        return next((query.lost for query in self._queries.values() if query.lost), "")
 
     def clusters(self) -> list[str]:
         return sorted(self._settings.cluster)

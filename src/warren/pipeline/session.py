@@ -82,6 +82,10 @@ LOCAL: Final = {
     "spark.authenticate": "true",
 }
 
+# why Spark can run no query any more
+ENDED: Final = "Spark ended unexpectedly"
+FILES_REMOVED: Final = "Spark's temporary files were removed"
+
 _LOCAL_MASTER: Final = re.compile(r"local(?:\[(?P<cores>\d+|\*)(?P<failures>\s*,\s*\d+)?\])?")
 
 
@@ -222,12 +226,21 @@ def log_path(settings: Spark) -> Path:
     return Path(settings.checkpoint_dir, "spark.log")
 
 
-def is_gone(session: SparkSession) -> bool:
-    """Whether Spark ended unexpectedly, for example out of memory."""
+def why_gone(session: SparkSession) -> str:
+    """Why Spark can run no query any more; empty: it can."""
     try:
-        return bool(session.sparkContext._jsc.sc().isStopped())
+        context = session.sparkContext
+        if context._jsc.sc().isStopped():
+            return ENDED
+        elsewhere = context.getConf().contains("spark.local.dir") or "SPARK_LOCAL_DIRS" in os.environ
+        jvm: Any = context._jvm
+        place = Path(jvm.java.lang.System.getProperty("java.io.tmpdir"))
     except (Py4JError, OSError):
-        return True
+        return ENDED
+    # Spark made its directories at its start, and does not make them again
+    if not elsewhere and not any(place.glob("blockmgr-*")):
+        return f"{FILES_REMOVED} from {place}"
+    return ""
 
 
 def stop(session: SparkSession) -> None:

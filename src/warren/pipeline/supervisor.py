@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 
 from warren import clock
 from warren.errors import WarrenError
-from warren.pipeline.session import is_gone
+from warren.pipeline.session import why_gone
 from warren.pipeline.synced_files import SyncedFiles
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class SupervisedQuery(ABC):
         self._stopping = threading.Event()
         self._query: StreamingQuery | None = None
         self._thread = threading.Thread(target=self._run, name=thread, daemon=True)
-        # Spark itself is gone: no query can start again in this process
-        self.lost = False
+        # why no query can start again in this process; empty: it can
+        self.lost = ""
 
     @abstractmethod
     def _started(self) -> StreamingQuery:
@@ -105,9 +105,9 @@ class SupervisedQuery(ABC):
                 self._sync()
             if self._stopping.is_set():
                 break
-            if is_gone(self._session):
-                self.lost = True
-                log.error("Spark has ended", **self._label)
+            self.lost = why_gone(self._session)
+            if self.lost:
+                log.error("query cannot be restarted", **self._label, error=self.lost)
                 break
             failures = 1 if time.monotonic() - began > STEADY_S else failures + 1
             wait_s = back_off_s(failures)

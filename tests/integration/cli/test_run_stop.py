@@ -141,6 +141,20 @@ def test_a_java_that_dies_is_told_in_a_sentence(run: Run) -> None:
     assert sentences[0].startswith("Error: Spark ended unexpectedly")
 
 
+def test_temporary_files_that_somebody_removed_stopped_every_query_for_good(run: Run, tmp_path: Path) -> None:
+    assert eventually(run.ready, READY_S, every_s=0.5), run.output
+
+    # a trigger that is running puts further files into a directory that is being emptied
+    for each in run.temporary.iterdir():
+        each.rename(tmp_path / f"removed-{each.name}")
+
+    # a service manager starts it again
+    assert run.process.wait(STOP_S) == 1, run.output
+    sentences = [line for line in run.output.splitlines() if not line.startswith("{")]
+    assert len(sentences) == 1, run.output
+    assert sentences[0].startswith("Error: Spark's temporary files were removed from ")
+
+
 def test_a_second_instance_on_one_checkpoint_waits_until_the_first_has_stopped(
     run: Run, tmp_path: Path, broker: Broker
 ) -> None:

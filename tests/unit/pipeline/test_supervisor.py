@@ -69,7 +69,7 @@ class Example(SupervisedQuery):
 def running_spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(supervisor, "BACK_OFF_S", (0.001, 0.002))
-    monkeypatch.setattr(supervisor, "is_gone", lambda _: False)
+    monkeypatch.setattr(supervisor, "why_gone", lambda _: "")
 
 
 def test_a_query_that_fails_is_started_again() -> None:
@@ -110,11 +110,11 @@ def test_what_a_stop_cuts_off_is_no_failure() -> None:
 
 
 def test_without_spark_nothing_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "is_gone", lambda _: True)
+    monkeypatch.setattr(supervisor, "why_gone", lambda _: "Spark ended unexpectedly")
     query = Example("Java has ended")
     query.start()
     query._thread.join(10)
-    assert query.lost
+    assert query.lost == "Spark ended unexpectedly"
     assert len(query.started) == 1
 
 
