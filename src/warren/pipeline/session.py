@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from warren.pipeline.output import keep_bounded, opened
 from warren.pipeline.runtime import environment, java_options
-from warren.pipeline.temporary import temporary_directory
+from warren.pipeline.temporary import is_in_use, temporary_directory
 
 if TYPE_CHECKING:
     from warren.config.sections import Spark
@@ -237,8 +237,8 @@ def why_gone(session: SparkSession) -> str:
         place = Path(jvm.java.lang.System.getProperty("java.io.tmpdir"))
     except (Py4JError, OSError):
         return ENDED
-    # Spark made its directories at its start, and does not make them again
-    if not elsewhere and not any(place.glob("blockmgr-*")):
+    # Spark made its directories at its start: it makes some of them again, but not all that it needs
+    if not elsewhere and not (is_in_use(place) and any(place.glob("blockmgr-*"))):
         return f"{FILES_REMOVED} from {place}"
     return ""
 

@@ -42,6 +42,18 @@ def temporary_directory() -> tuple[Path, int]:
         ) from error
 
 
+def is_in_use(directory: Path) -> bool:
+    """Whether the directory is still the one that was locked: after a removal another may be in its place."""
+    try:
+        os.close(_locked(directory))
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False
+    except OSError:
+        # locked, or it cannot be found out
+        return True
+    return False
+
+
 def _remove_unused(parent: Path) -> None:
     for path in parent.glob(f"{_PREFIX}*"):
         # in use, removed by another start, or another user's

@@ -149,7 +149,7 @@ def test_temporary_files_that_somebody_removed_stopped_every_query_for_good(run:
         each.rename(tmp_path / f"removed-{each.name}")
 
     # a service manager starts it again
-    assert run.process.wait(STOP_S) == 1, run.output
+    assert eventually(lambda: run.process.poll() == 1, STOP_S), run.output
     sentences = [line for line in run.output.splitlines() if not line.startswith("{")]
     assert len(sentences) == 1, run.output
     assert sentences[0].startswith("Error: Spark's temporary files were removed from ")

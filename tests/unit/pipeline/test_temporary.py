@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import signal
@@ -36,6 +37,29 @@ def test_what_a_killed_process_left_is_removed_by_the_next_start(parent: Path) -
     assert {beside, new} == set(parent.iterdir())
     os.close(its_lock)
     os.close(new_lock)
+
+
+def test_one_that_was_removed_and_made_again_is_not_in_use(parent: Path) -> None:
+    path, lock = temporary_directory()
+    assert temporary.is_in_use(path)
+    path.rmdir()
+    assert not temporary.is_in_use(path)
+    path.mkdir()
+    assert not temporary.is_in_use(path)
+    # the question takes no lock of its own
+    assert not temporary.is_in_use(path)
+    os.close(lock)
+
+
+def test_without_descriptors_nothing_is_called_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    path, lock = temporary_directory()
+
+    def full(*_: object) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(os, "open", full)
+    assert temporary.is_in_use(path)
+    os.close(lock)
 
 
 def test_one_that_was_never_locked_is_removed(parent: Path) -> None:
