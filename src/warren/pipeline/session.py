@@ -82,9 +82,8 @@ LOCAL: Final = {
     "spark.authenticate": "true",
 }
 
-# why Spark can run no query any more
+# the usual reason why Spark can run no query any more
 ENDED: Final = "Spark ended unexpectedly"
-FILES_REMOVED: Final = "Spark's temporary files were removed"
 
 _LOCAL_MASTER: Final = re.compile(r"local(?:\[(?P<cores>\d+|\*)(?P<failures>\s*,\s*\d+)?\])?")
 
@@ -239,7 +238,7 @@ def why_gone(session: SparkSession) -> str:
         return ENDED
     # Spark made its directories at its start: it makes some of them again, but not all that it needs
     if not elsewhere and not (is_in_use(place) and any(place.glob("blockmgr-*"))):
-        return f"{FILES_REMOVED} from {place}"
+        return f"Spark's temporary files were removed from {place}"
     return ""
 
 

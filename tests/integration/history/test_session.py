@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -40,7 +41,7 @@ def test_spark_kept_files_where_a_question_before_had_its_own(tmp_path: Path) ->
     checkpoints.mkdir()
     asked = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script), temporary, checkpoints],
-        env={"TMPDIR": str(temporary), "PATH": "/usr/bin:/bin"},
+        env=os.environ | {"TMPDIR": str(temporary)},
         capture_output=True,
         text=True,
         timeout=120,
