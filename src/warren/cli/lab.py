@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
 
 from warren.lab import report
+from warren.lab.long.classes import LONG_SCENARIOS
+from warren.lab.long.plan import LONG, LONG_QUICK, carry_out_long
+from warren.lab.long.report import long_markdown, long_tables
 from warren.lab.plan import (
     DEFAULT_SEED,
     DEFAULT_THRESHOLD,
@@ -52,6 +59,10 @@ def lab(
         bool,
         typer.Option("--live", help="In real time: a broker, its traffic and the whole of Warren."),
     ] = False,
+    long: Annotated[
+        bool,
+        typer.Option("--long", help="Other classes: a day each, with chance in it; some minutes."),
+    ] = False,
     seconds: Annotated[
         float, typer.Option(min=30, metavar="S", help="How long to watch with --live, once windows are full.")
     ] = 120.0,
@@ -69,6 +80,8 @@ def lab(
 
     [cyan]warren lab --json lab.json --plot lab.svg[/cyan]      for later
 
+    [cyan]warren lab --long[/cyan]                              days of random traffic, in some minutes
+
     [cyan]warren lab --live[/cyan]                              some minutes on a real broker
     """
     if picture is not None and picture.suffix != ".svg":
@@ -77,9 +90,17 @@ def lab(
         from warren.lab.live import present  # noqa: PLC0415 - needs Spark
 
         kept = present(Console(), seconds, as_json)
+    elif long:
+        if picture is not None:
+            raise LabError("--long draws no picture: leave out --plot")
+        kept = _long(only or [], as_json, markdown, quick=quick, seed=seed)
     else:
         findings = _tried(only or [], quick=quick, seed=seed, threshold=threshold)
-        _show(findings, as_json, picture, markdown)
+        _show(findings.to_dict(), lambda width: report.tables(findings, width), as_json)
+        if picture is not None:
+            _write(picture, report.picture(findings))
+        if markdown is not None:
+            _write(markdown, report.markdown(findings) + "\n")
         kept = findings.kept
     if check and not kept:
         raise typer.Exit(1)
@@ -87,33 +108,43 @@ def lab(
 
 def _tried(only: list[str], *, quick: bool, seed: int, threshold: int) -> Findings:
     scenarios = chosen(only)
+    with _progress() as tell:
+        return carry_out(QUICK if quick else FULL, scenarios, seed=seed, threshold=threshold, tell=tell)
+
+
+def _long(only: list[str], as_json: Path | None, markdown: Path | None, *, quick: bool, seed: int) -> bool:
+    """Whether all targets are kept."""
+    scenarios = chosen(only, LONG_SCENARIOS)
+    with _progress() as tell:
+        findings = carry_out_long(LONG_QUICK if quick else LONG, scenarios, seed=seed, tell=tell)
+    _show(findings.to_dict(), lambda width: long_tables(findings, width), as_json)
+    if markdown is not None:
+        _write(markdown, long_markdown(findings) + "\n")
+    return findings.kept
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, float], None]]:
+    """A bar on standard error; it is told the current step and its share."""
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task("", total=1.0)
-        return carry_out(
-            QUICK if quick else FULL,
-            scenarios,
-            seed=seed,
-            threshold=threshold,
-            tell=lambda what, share: bars.update(task, description=what, completed=share),
-        )
+        yield lambda what, share: bars.update(task, description=what, completed=share)
 
 
-def _show(findings: Findings, as_json: Path | None, picture: Path | None, markdown: Path | None) -> None:
-    text = json.dumps(findings.to_dict(), indent=1)
+def _show(
+    figures: dict[str, Any], tables: Callable[[int], Iterable[Table | Text]], as_json: Path | None
+) -> None:
+    text = json.dumps(figures, indent=1)
     if as_json == Path("-"):
         sys.stdout.write(text + "\n")
-    else:
-        console = Console()
-        for each in report.tables(findings, console.width):
-            console.print(each, highlight=False)
-            console.print()
-    if as_json is not None and as_json != Path("-"):
+        return
+    console = Console()
+    for each in tables(console.width):
+        console.print(each, highlight=False)
+        console.print()
+    if as_json is not None:
         _write(as_json, text + "\n")
-    if picture is not None:
-        _write(picture, report.picture(findings))
-    if markdown is not None:
-        _write(markdown, report.markdown(findings) + "\n")
 
 
 def _write(path: Path, content: str) -> None:

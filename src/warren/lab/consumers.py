@@ -60,14 +60,14 @@ Consumer = Callable[[Rng, Setting], Committed]
 
 def healthy(rng: Rng, setting: Setting) -> Committed:
     """Reads everything at once, and after a pause at several times the rate of the producer."""
-    at = _commit_times(rng, setting)
+    at = commit_times(rng, setting)
     capacity = 20 * setting.log.rate
     return Committed(at, _read(setting, at, capacity, _delays(rng, at)), (Label(0, OK),))
 
 
 def bursty(rng: Rng, setting: Setting) -> Committed:
     """Needs some seconds for each burst, less than the time to the next."""
-    at = _commit_times(rng, setting)
+    at = commit_times(rng, setting)
     return Committed(at, _read(setting, at, 3 * setting.log.rate, _delays(rng, at)), (Label(0, OK),))
 
 
@@ -94,7 +94,7 @@ def behind(delay_s: float) -> Consumer:
     """Reads everything, always with this delay."""
 
     def committed(rng: Rng, setting: Setting) -> Committed:
-        at = _commit_times(rng, setting)
+        at = commit_times(rng, setting)
         # earlier records count as read, so that the group is behind from the start
         return Committed(at, _client(setting.log, at - delay_s), (Label(0, OK),))
 
@@ -105,7 +105,7 @@ def slow(share: float) -> Consumer:
     """Keeps up for some minutes, then reads this share of what comes in."""
 
     def committed(rng: Rng, setting: Setting) -> Committed:
-        at = _commit_times(rng, setting)
+        at = commit_times(rng, setting)
         start = setting.length_s * (0.15 + 0.1 * rng.random())
         log = setting.log
         before = _client(log, at - 0.05)
@@ -121,7 +121,7 @@ def slow(share: float) -> Consumer:
 
 def catching_up(rng: Rng, setting: Setting) -> Committed:
     """Starts far behind and reads at 1.3 times the rate of the producer."""
-    at = _commit_times(rng, setting)
+    at = commit_times(rng, setting)
     log = setting.log
     start = setting.length_s * 0.2
     at = at[at > start]
@@ -150,7 +150,7 @@ def stuck(rng: Rng, setting: Setting) -> Committed:
 
 def rewound_once(rng: Rng, setting: Setting) -> Committed:
     """Rewinds by some minutes of messages and reads them again, fast."""
-    at = _commit_times(rng, setting)
+    at = commit_times(rng, setting)
     begin = setting.length_s * (0.3 + 0.2 * rng.random())
     log = setting.log
     far = round(log.rate * 12 * max(setting.period_s, 1.0))
@@ -166,7 +166,7 @@ def rewound_once(rng: Rng, setting: Setting) -> Committed:
 
 def rewinding(rng: Rng, setting: Setting) -> Committed:
     """Rewinds repeatedly, each time a little further than before."""
-    at = _commit_times(rng, setting)
+    at = commit_times(rng, setting)
     begin = setting.length_s * 0.3
     log = setting.log
     offset = _client(log, at - 0.05)
@@ -193,7 +193,7 @@ def stopped_on_purpose(rng: Rng, setting: Setting) -> Committed:
     return replace(committed, labels=(Label(0, OK), Label(begin, STOP), Label(end, OK)))
 
 
-def _commit_times(rng: Rng, setting: Setting) -> Floats:
+def commit_times(rng: Rng, setting: Setting) -> Floats:
     """When commits are due, without those in pauses; the first after a pause comes at its end."""
     period = setting.period_s
     at = np.arange(rng.random() * period, setting.length_s, period)
@@ -210,7 +210,7 @@ def _delays(rng: Rng, at: Floats) -> Floats:
 
 def _client(log: Log, at_s: Floats) -> Ints:
     """The position of a consumer that has read up to the head at these moments."""
-    return log.without_trailing_marker(log.head(at_s))
+    return log.without_trailing_markers(log.head(at_s))
 
 
 def _read(setting: Setting, at: Floats, capacity: float, delay: Floats) -> Ints:
@@ -222,4 +222,4 @@ def _read(setting: Setting, at: Floats, capacity: float, delay: Floats) -> Ints:
         worked -= np.clip(at - start, 0, end - start)
     work = capacity * worked
     done = np.minimum.accumulate(there - work) + work
-    return log.without_trailing_marker(np.minimum(there, np.floor(done + 1e-6).astype(np.int64)))
+    return log.without_trailing_markers(np.minimum(there, np.floor(done + 1e-6).astype(np.int64)))

@@ -10,11 +10,13 @@ import numpy as np
 
 from warren.common.sentinels import UNKNOWN
 from warren.lab.consumers import Label, Setting
+from warren.lab.long.producers import LONG_PRODUCERS
 from warren.lab.producers import PRODUCERS, Floats, Ints, Log, Mask, since, with_outages
-from warren.lab.scenarios import BEFORE_S, Disturbance, Scenario, pauses
+from warren.lab.scenarios import Disturbance, Scenario, pauses
 
 # margin for late looks; a floor is not certain before
 _LOOK_SLACK_S: Final = 0.5
+_PRODUCERS: Final = {**PRODUCERS, **LONG_PRODUCERS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +73,11 @@ def play(scenarios: Sequence[Scenario], seeds: int, seed: int, timetable: Timeta
     polled_heads = np.empty((len(timetable.polls_s), len(wanted)), dtype=np.int64)
     for number, (index, scenario, run) in enumerate(wanted):
         rng = np.random.default_rng((seed, index, run))
-        stops = pauses(scenario.disturbance, rng, timetable.length_s)
+        stops = pauses(scenario, rng, timetable.length_s)
         away = stops if scenario.disturbance is Disturbance.BROKER_RESTARTS else ()
-        log = since(PRODUCERS[scenario.producer](rng, timetable.length_s + BEFORE_S, scenario.rate), BEFORE_S)
+        before_s = scenario.before_s
+        log = _PRODUCERS[scenario.producer](rng, timetable.length_s + before_s, scenario.rate)
+        log = since(log, before_s)
         log = with_outages(log, away)
         committed = scenario.consumer(rng, Setting(log, timetable.length_s, scenario.period_s, stops))
         heads[:, number] = np.where(

@@ -119,17 +119,17 @@ class Findings:
         }
 
 
-def chosen(patterns: Sequence[str]) -> tuple[Scenario, ...]:
+def chosen(patterns: Sequence[str], scenarios: tuple[Scenario, ...] = SCENARIOS) -> tuple[Scenario, ...]:
     """The scenarios whose class matches one of the patterns; all of them without any."""
     if not patterns:
-        return SCENARIOS
+        return scenarios
     found = tuple(
         each
-        for each in SCENARIOS
+        for each in scenarios
         if any(fnmatch.fnmatchcase(each.name, f"*{pattern}*") for pattern in patterns)
     )
     if not found:
-        names = ", ".join(f'"{name}"' for name in dict.fromkeys(each.name for each in SCENARIOS))
+        names = ", ".join(f'"{name}"' for name in dict.fromkeys(each.name for each in scenarios))
         raise LabError(f"no class matches {' or '.join(patterns)}; there are {names}")
     return found
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -27,10 +28,12 @@ class Log:
     """One partition: when each of its records was written, ascending."""
 
     written_s: Floats
-    # records that consumers never get: the markers at the end of transactions
+    # records that consumers never get: the markers at the end of transactions, and what was aborted
     marker: Mask
     # messages a second, on average
     rate: float
+    # since when more is written than before; never: infinite
+    hot_s: float = math.inf
 
     @classmethod
     def of(cls, written_s: Floats, rate: float) -> Log:
@@ -40,11 +43,12 @@ class Log:
         """The offset of the next record at these moments."""
         return np.searchsorted(self.written_s, at_s, side="right").astype(np.int64)
 
-    def without_trailing_marker(self, offset: Ints) -> Ints:
+    def without_trailing_markers(self, offset: Ints) -> Ints:
         """The offset that a client commits that does not count markers."""
         if not self.marker.any():
             return offset
-        return offset - ((offset > 0) & self.marker[np.maximum(offset - 1, 0)])
+        got = np.append(-1, np.flatnonzero(~self.marker))
+        return np.asarray(got[np.searchsorted(got, offset) - 1] + 1, dtype=np.int64)
 
 
 # (random numbers, seconds to write for, messages a second) -> what was written
@@ -114,7 +118,7 @@ def transactions(rng: Rng, length_s: float, rate: float) -> Log:
 
 def since(log: Log, start_s: float) -> Log:
     """The same with times relative to `start_s`: earlier records have negative times."""
-    return Log(log.written_s - start_s, log.marker, log.rate)
+    return replace(log, written_s=log.written_s - start_s, hot_s=log.hot_s - start_s)
 
 
 def transactions_ending(rng: Rng, length_s: float, rate: float) -> Log:
@@ -129,7 +133,7 @@ def with_outages(log: Log, outages: Sequence[tuple[float, float]]) -> Log:
     written = log.written_s.copy()
     for start, end in outages:
         written[(written >= start) & (written < end)] = end
-    return Log(written, log.marker, log.rate)
+    return replace(log, written_s=written)
 
 
 # name: producer

@@ -56,6 +56,10 @@ class Scenario:
     skew_s: float = 0.0
     # messages a second
     rate: float = 20.0
+    # how many times rarer disturbances are than in a run of some minutes
+    rarer: float = 1.0
+    # seconds of traffic before the first look
+    before_s: float = BEFORE_S
 
     @property
     def title(self) -> str:
@@ -134,17 +138,18 @@ SCENARIOS: Final[tuple[Scenario, ...]] = (
 )
 
 
-def pauses(disturbance: Disturbance, rng: Rng, length_s: float) -> tuple[Pause, ...]:
+def pauses(scenario: Scenario, rng: Rng, length_s: float) -> tuple[Pause, ...]:
     """When the group cannot work."""
-    match disturbance:
+    match scenario.disturbance:
         case Disturbance.NONE:
             return ()
         case Disturbance.REBALANCES:
-            starts, least, most = _random_starts(rng, length_s, 150.0), 2.0, 10.0
+            every_s, least, most = 150.0, 2.0, 10.0
         case Disturbance.RESTARTS:
-            starts, least, most = _random_starts(rng, length_s, 500.0), 15.0, 60.0
+            every_s, least, most = 500.0, 15.0, 60.0
         case Disturbance.BROKER_RESTARTS:
-            starts, least, most = _random_starts(rng, length_s, 700.0), 5.0, 30.0
+            every_s, least, most = 700.0, 5.0, 30.0
+    starts = _random_starts(rng, length_s, every_s * scenario.rarer)
     return tuple((start, start + least + (most - least) * rng.random()) for start in starts)
 
 

@@ -1,0 +1,1 @@
+"""`warren lab --long`: hours and days of traffic with chance in it."""
