@@ -27,7 +27,7 @@ _MINUTE_S: Final = 60.0
 # by how much inflow is above its average at the height of the day: `day_and_night`
 _NOON: Final = 1.9
 # the moments of trouble are few: each class in trouble is simulated so often
-_TROUBLES: Final = 3
+_TROUBLES: Final = 4
 
 
 def _of(

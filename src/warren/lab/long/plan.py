@@ -28,6 +28,8 @@ _SEEN_WITHIN_S: Final = {
     "dead, Kafka Connect": 200.0,
     "dead, checkpoints every 5 min": 1_000.0,
 }
+# the class in which the same trouble comes again: each time it must be seen
+_AGAIN: Final = "three outages"
 # the class in which the verdict must hold once it is there: the least share of looks, and the most closes a day
 _HOLDS: Final = "load 1.1"
 _LEAST_RIGHT: Final = 0.95
@@ -129,6 +131,10 @@ def long_targets(classes: Sequence[LongScore]) -> Iterator[Target]:
         promise = f"{_HOLDS}: once seen, not OK in {_LEAST_RIGHT:.0%}, at most {_MOST_CLOSES:.0f} close a day"
         kept = score.right_share >= _LEAST_RIGHT and score.closes_a_day <= _MOST_CLOSES
         yield Target(promise, f"{score.right_share:.1%}, {score.closes_a_day:.1f}", kept)
+    if _AGAIN in own:
+        score = own[_AGAIN]
+        count = len(score.seen_after_s)
+        yield Target(f"{_AGAIN}: each is seen", f"{count - score.unseen} of {count}", score.unseen == 0)
     if own:
         flaps = total(own.values()).flaps_a_day
         worst = max(own.values(), key=lambda each: each.flaps_a_day)
