@@ -36,6 +36,22 @@ def test_it_shows_targets_classes_and_ways_and_writes_what_it_found(
     assert table.read_text().startswith("| consumer |")
 
 
+def test_long_runs_have_tables_of_their_own_and_say_when_a_target_is_missed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figures, table = tmp_path / "long.json", tmp_path / "long.md"
+    arguments = ["--long", "--quick", "--only", "job every", "--json", str(figures), "--markdown", str(table)]
+    ended_with = ended([*arguments, "--check"])
+
+    shown = capsys.readouterr().out
+    for word in ("Targets", "flap per group", "Healthy", "job every 60 min"):
+        assert word in shown
+    found = json.loads(figures.read_text())
+    assert {each["class"] for each in found["classes"]} == {"job every 15 min", "job every 60 min"}
+    assert table.read_text().startswith("| consumer | false alarms: trend |")
+    assert ended_with == (0 if all(each["kept"] for each in found["targets"]) else 1)
+
+
 def test_figures_alone_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended([*FEW, "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["seed"] == 1
@@ -46,9 +62,11 @@ def test_figures_alone_go_to_standard_output(capsys: pytest.CaptureFixture[str])
     [
         (["--only", "nonesuch"], "no class matches nonesuch; there are"),
         (["--plot", "lab.gif"], "lab.gif is not an SVG file: give a name that ends in .svg"),
+        (["--long", "--only", "nonesuch"], 'there are "random service'),
+        (["--long", "--plot", "lab.svg"], "--long draws no picture: leave out --plot"),
         ([*FEW, "--json", "/dev/null/lab.json"], "cannot write /dev/null/lab.json"),
     ],
-    ids=["no such class", "no such picture", "no such directory"],
+    ids=["no such class", "no such picture", "no such long class", "no long picture", "no such directory"],
 )
 def test_what_it_cannot_do_is_one_sentence(
     arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
