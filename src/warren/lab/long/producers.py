@@ -40,8 +40,8 @@ def idle_times(rng: Rng, length_s: float, rate: float) -> Log:
 def aborted(rng: Rng, length_s: float, rate: float) -> Log:
     """Some transactions an hour are aborted, also the last before a time without messages."""
     log, idle = _with_idle_times(rng, poisson(rng, length_s, rate), length_s)
-    ends = np.append(rng.random(rng.poisson(length_s / _ABORTED_EVERY_S)) * length_s, idle)
-    last = np.searchsorted(log.written_s, ends)
+    some = rng.integers(0, len(log.written_s), rng.poisson(length_s / _ABORTED_EVERY_S))
+    last = np.append(some, np.searchsorted(log.written_s, idle))
     marker = log.marker.copy()
     for end, count in zip(last.tolist(), rng.integers(*_ABORTED, len(last)).tolist(), strict=True):
         marker[max(end - count, 0) : end] = True

@@ -19,6 +19,18 @@ from warren.lab.scenarios import Kind
 DAY_S: Final = 86_400.0
 # an incident that opens again so soon was none that had ended
 _AGAIN_S: Final = 600.0
+# what is added up where scores are taken together
+_SUMMED: Final = (
+    "groups",
+    "watched_s",
+    "quiet_s",
+    "false_alarms",
+    "flaps",
+    "looks",
+    "right",
+    "trouble_s",
+    "closes",
+)
 
 
 @dataclass(slots=True)
@@ -125,17 +137,7 @@ def total(scores: Iterable[LongScore]) -> LongScore:
     scores = list(scores)
     made = LongScore("all", scores[0].kind, scores[0].judge)
     for each in scores:
-        for name in (
-            "groups",
-            "watched_s",
-            "quiet_s",
-            "false_alarms",
-            "flaps",
-            "looks",
-            "right",
-            "trouble_s",
-        ):
+        for name in _SUMMED:
             setattr(made, name, getattr(made, name) + getattr(each, name))
-        made.closes += each.closes
         made.seen_after_s.extend(each.seen_after_s)
     return made

@@ -124,8 +124,8 @@ def test_a_commit_that_is_sent_again_is_older_and_alone() -> None:
     assert np.all(made.offset[falls + 1] >= made.offset[falls - 1])
 
 
-@pytest.mark.parametrize("load", [1.5, 1.1, 1.02])
-def test_more_comes_in_than_can_be_done_from_the_label_on(load: float) -> None:
+@pytest.mark.parametrize(("load", "off"), [(1.5, 0.03), (1.1, 0.07), (1.02, 0.4)])
+def test_more_comes_in_than_can_be_done_from_the_label_on(load: float, off: float) -> None:
     given = setting()
     made = committed(overloaded(load), given)
     assert rights(made) == [OK, WARN]
@@ -133,7 +133,7 @@ def test_more_comes_in_than_can_be_done_from_the_label_on(load: float) -> None:
     behind = lag(given.log, made)
     assert behind[made.at_s < start].max() < 100
     growth = RATE * (1 - 1 / load) * (LENGTH_S - start)
-    assert behind[-1] == pytest.approx(growth, rel=0.15, abs=1_000 if load < 1.1 else 0)
+    assert behind[-1] == pytest.approx(growth, rel=off)
 
 
 def test_a_hot_partition_is_labelled_from_its_moment_on() -> None:

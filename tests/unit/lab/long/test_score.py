@@ -86,6 +86,11 @@ def test_figures_are_per_group_and_day() -> None:
     sum_of_two = total([counted(day, QUIET), counted("." * 1440, QUIET)])
     assert sum_of_two.groups == 2
     assert sum_of_two.false_per_1000 == pytest.approx(500)
+    # all of it is in the sum
+    given_up = counted("......xx..", TROUBLE)
+    twice = total([given_up, given_up])
+    assert (twice.looks, twice.right, twice.closes, twice.unseen) == (8, 4, 2, 0)
+    assert twice.closes_a_day == given_up.closes_a_day
     flapping = counted("x.x." + "." * 1436, QUIET)
     assert flapping.flaps_a_day == pytest.approx(1)
 
