@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Protocol, TypeVar
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
 
-from warren.lab import report
+from warren.lab import report, trace_report
 from warren.lab.plan import (
     DEFAULT_SEED,
     DEFAULT_THRESHOLD,
@@ -22,6 +26,19 @@ from warren.lab.plan import (
     carry_out,
     chosen,
 )
+from warren.lab.trace_plan import TraceFindings, judge_traces
+from warren.lab.traces import Cadence, load_all
+
+_Found = TypeVar("_Found", Findings, TraceFindings)
+_Shown_contra = TypeVar("_Shown_contra", contravariant=True)
+
+
+class _Pages(Protocol[_Shown_contra]):
+    """A module that shows findings."""
+
+    def tables(self, findings: _Shown_contra, width: int, /) -> Iterator[Table | Text]: ...
+    def picture(self, findings: _Shown_contra, /) -> str: ...
+    def markdown(self, findings: _Shown_contra, /) -> str: ...
 
 
 def lab(
@@ -48,6 +65,13 @@ def lab(
         Path | None, typer.Option("--markdown", metavar="FILE", help="Write the table of classes there.")
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Exit with 1 when a target is missed.")] = False,
+    traces: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Real traces (*.csv.gz) instead of simulated traffic."),
+    ] = None,
+    cadence: Annotated[
+        Cadence, typer.Option(help="How the groups of --traces commit, and every how many seconds.")
+    ] = Cadence.CHECKPOINTS_10,
     live: Annotated[
         bool,
         typer.Option("--live", help="In real time: a broker, its traffic and the whole of Warren."),
@@ -69,6 +93,8 @@ def lab(
 
     [cyan]warren lab --json lab.json --plot lab.svg[/cyan]      for later
 
+    [cyan]warren lab --traces DIR --cadence auto5[/cyan]        real jobs with injected faults
+
     [cyan]warren lab --live[/cyan]                              some minutes on a real broker
     """
     if picture is not None and picture.suffix != ".svg":
@@ -77,9 +103,13 @@ def lab(
         from warren.lab.live import present  # noqa: PLC0415 - needs Spark
 
         kept = present(Console(), seconds, as_json)
+    elif traces is not None:
+        judged = _judged(traces, cadence, seed=seed, threshold=threshold)
+        _show(judged, trace_report, as_json, picture, markdown)
+        kept = judged.kept
     else:
         findings = _tried(only or [], quick=quick, seed=seed, threshold=threshold)
-        _show(findings, as_json, picture, markdown)
+        _show(findings, report, as_json, picture, markdown)
         kept = findings.kept
     if check and not kept:
         raise typer.Exit(1)
@@ -87,33 +117,52 @@ def lab(
 
 def _tried(only: list[str], *, quick: bool, seed: int, threshold: int) -> Findings:
     scenarios = chosen(only)
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        task = bars.add_task("", total=1.0)
-        return carry_out(
-            QUICK if quick else FULL,
-            scenarios,
+    with _progress() as tell:
+        return carry_out(QUICK if quick else FULL, scenarios, seed=seed, threshold=threshold, tell=tell)
+
+
+def _judged(directory: Path, cadence: Cadence, *, seed: int, threshold: int) -> TraceFindings:
+    traces = load_all(directory)
+    with _progress() as tell:
+        return judge_traces(
+            traces,
+            cadence,
             seed=seed,
             threshold=threshold,
-            tell=lambda what, share: bars.update(task, description=what, completed=share),
+            tell=lambda share: tell(f"{len(traces)} traces", share),
         )
 
 
-def _show(findings: Findings, as_json: Path | None, picture: Path | None, markdown: Path | None) -> None:
+@contextmanager
+def _progress() -> Iterator[Callable[[str, float], None]]:
+    """A bar that is told the current step and its share."""
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("", total=1.0)
+        yield lambda what, share: bars.update(task, description=what, completed=share)
+
+
+def _show(
+    findings: _Found,
+    pages: _Pages[_Found],
+    as_json: Path | None,
+    picture: Path | None,
+    markdown: Path | None,
+) -> None:
     text = json.dumps(findings.to_dict(), indent=1)
     if as_json == Path("-"):
         sys.stdout.write(text + "\n")
     else:
         console = Console()
-        for each in report.tables(findings, console.width):
+        for each in pages.tables(findings, console.width):
             console.print(each, highlight=False)
             console.print()
     if as_json is not None and as_json != Path("-"):
         _write(as_json, text + "\n")
     if picture is not None:
-        _write(picture, report.picture(findings))
+        _write(picture, pages.picture(findings))
     if markdown is not None:
-        _write(markdown, report.markdown(findings) + "\n")
+        _write(markdown, pages.markdown(findings) + "\n")
 
 
 def _write(path: Path, content: str) -> None:

@@ -36,7 +36,7 @@ _NO: Final = "-"
 
 def tables(findings: Findings, width: int) -> Iterator[Table | Text]:
     """The tables for a terminal of this width: targets, classes, polling settings."""
-    yield _targets(findings.targets)
+    yield targets_table(findings.targets)
     yield _classes(findings, _JUDGES if width >= _WIDE else _COMPARED)
     yield _ways(findings)
     yield Text(
@@ -48,7 +48,8 @@ def tables(findings: Findings, width: int) -> Iterator[Table | Text]:
     )
 
 
-def _targets(targets: Sequence[Target]) -> Table:
+def targets_table(targets: Sequence[Target]) -> Table:
+    """The targets, and which were missed."""
     table = Table(title="Targets", title_justify="left", box=None, pad_edge=False)
     table.add_column("")
     table.add_column("target")
