@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from warren.lab import report, trace_report
+from warren.lab import report, trace_picture, trace_report
 from warren.lab.plan import (
     DEFAULT_SEED,
     DEFAULT_THRESHOLD,
@@ -26,7 +26,7 @@ from warren.lab.plan import (
     carry_out,
     chosen,
 )
-from warren.lab.trace_plan import TraceFindings, judge_traces
+from warren.lab.trace_plan import TraceFindings, judge_traces, replay
 from warren.lab.traces import Cadence, load_all
 
 _Found = TypeVar("_Found", Findings, TraceFindings)
@@ -72,6 +72,13 @@ def lab(
     cadence: Annotated[
         Cadence, typer.Option(help="How the groups of --traces commit, and every how many seconds.")
     ] = Cadence.CHECKPOINTS_10,
+    draw: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TRACE@HH:MM-HH:MM",
+            help="With --traces and --plot: draw this stretch of a trace, and nothing else; may repeat.",
+        ),
+    ] = None,
     live: Annotated[
         bool,
         typer.Option("--live", help="In real time: a broker, its traffic and the whole of Warren."),
@@ -103,6 +110,13 @@ def lab(
         from warren.lab.live import present  # noqa: PLC0415 - needs Spark
 
         kept = present(Console(), seconds, as_json)
+    elif draw:
+        if traces is None or picture is None or check or as_json or markdown:
+            raise LabError(
+                "--draw makes a picture of traces: give --traces DIR and --plot FILE.svg, and no other output"
+            )
+        _draw(traces, draw, picture, cadence, seed=seed, threshold=threshold)
+        kept = True
     elif traces is not None:
         judged = _judged(traces, cadence, seed=seed, threshold=threshold)
         _show(judged, trace_report, as_json, picture, markdown)
@@ -131,6 +145,23 @@ def _judged(directory: Path, cadence: Cadence, *, seed: int, threshold: int) -> 
             threshold=threshold,
             tell=lambda share: tell(f"{len(traces)} traces", share),
         )
+
+
+def _draw(
+    directory: Path, texts: list[str], picture: Path, cadence: Cadence, *, seed: int, threshold: int
+) -> None:
+    traces = load_all(directory)
+    drawn = [trace_picture.stretch(text, traces) for text in texts]
+    with _progress() as tell:
+        when, found = replay(
+            traces,
+            cadence,
+            seed=seed,
+            threshold=threshold,
+            until_s=max(each.end_s for each in drawn),
+            tell=lambda share: tell("replay", share),
+        )
+    _write(picture, trace_picture.svg(traces, when, found, drawn))
 
 
 @contextmanager

@@ -100,6 +100,11 @@ class Moments:
     # heads, by Burrow
     polls_s: Floats
 
+    def until(self, end_s: float) -> Moments:
+        """The same looks, without those after this moment."""
+        there = slice(int(np.searchsorted(self.asked_s, end_s, side="right")))
+        return Moments(self.asked_s[there], self.heads_s[there], self.heads_there[there], self.polls_s)
+
 
 @dataclass(frozen=True, slots=True)
 class Watched:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -71,11 +72,12 @@ def replay(
     *,
     seed: int,
     threshold: int,
+    until_s: float = math.inf,
     tell: Callable[[float], None] = lambda share: None,
 ) -> tuple[Moments, Watched]:
-    """Evaluate whole traces side by side, at every look."""
+    """Evaluate the traces side by side from their start, at every look; those until a moment are always the same."""
     length_s = max(trace.length_s for trace in traces)
-    when = moments(LOOKS, length_s, seed)
+    when = moments(LOOKS, length_s, seed).until(until_s)
     timetable = Timetable(length_s, LOOKS.every_s, when.heads_s, when.polls_s)
     played = rebuilt(traces, cadence, seed, timetable, ZERO_MS)
     return when, watch(LOOKS, played, when, threshold=threshold, tell=tell)

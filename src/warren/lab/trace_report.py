@@ -14,7 +14,8 @@ from warren.lab.report import targets_table
 from warren.lab.trace_plan import BEST, KLAG, TraceFindings
 from warren.lab.trace_score import LONG_S, SHORT_S, WITHIN_S, TraceScore
 
-_JUDGES: Final[Mapping[str, str]] = {
+# judge: heading of its column
+JUDGES: Final[Mapping[str, str]] = {
     Judge.TREND: "trend",
     Judge.CACHING: "caching",
     Judge.BURROW: "Burrow",
@@ -30,11 +31,11 @@ _FIRST: Final = 4
 def tables(findings: TraceFindings, width: int) -> Iterator[Table | Text]:
     """The tables for a terminal of this width: targets, judges."""
     yield targets_table(findings.targets)
-    shown = list(_JUDGES) if width >= _WIDE else list(_JUDGES)[:_FIRST]
+    shown = list(JUDGES) if width >= _WIDE else list(JUDGES)[:_FIRST]
     table = Table(title="Judges", title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("")
     for judge in shown:
-        table.add_column(_JUDGES[judge], justify="right", no_wrap=True)
+        table.add_column(JUDGES[judge], justify="right", no_wrap=True)
     for name, cells in _rows(findings).items():
         table.add_row(name, *(cells[judge] for judge in shown))
     yield table
@@ -83,15 +84,15 @@ def _rows(findings: TraceFindings) -> dict[str, dict[str, str]]:
 
 def markdown(findings: TraceFindings) -> str:
     """The table of judges for a page of the documentation."""
-    lines = [f"| | {' | '.join(_JUDGES.values())} |", "|---|" + "--:|" * len(_JUDGES)]
+    lines = [f"| | {' | '.join(JUDGES.values())} |", "|---|" + "--:|" * len(JUDGES)]
     for name, cells in _rows(findings).items():
-        lines.append(f"| {name} | {' | '.join(cells[judge] for judge in _JUDGES)} |")
+        lines.append(f"| {name} | {' | '.join(cells[judge] for judge in JUDGES)} |")
     return "\n".join(lines)
 
 
 def picture(findings: TraceFindings) -> str:
     """What is seen, and what is false, by the judges that fit, as SVG."""
-    totals = {_JUDGES[judge]: findings.totals[judge] for judge in list(_JUDGES)[:_FIRST]}
+    totals = {JUDGES[judge]: findings.totals[judge] for judge in list(JUDGES)[:_FIRST]}
 
     def seen(found: TraceScore) -> list[float]:
         within = found.seen_within(LONG_S) / max(found.faults, 1)

@@ -196,7 +196,7 @@ def score(there: Truth, asked_s: Floats, alarm: Mask, every_s: float) -> TraceSc
     begins_s, ends_s = asked_s[begins], asked_s[~alarm & was_on[:-1]]
     pauses_s = begins_s[1:] - ends_s[: max(len(begins_s) - 1, 0)]
     at_recovery = after(there.ends)
-    still_on = was_on[at_recovery]
+    still_on = was_on[at_recovery] & (at_recovery < len(asked_s))
     clears_s = times[next_ok[at_recovery[still_on]]] - there.ends[still_on]
     return TraceScore(
         watched_s=len(asked_s) * every_s,

@@ -107,8 +107,8 @@ def load(path: Path) -> Trace:
         head=columns["head"],
         lag=columns["lag"],
         up=columns["up"] != 0,
-        faults=_spans(columns["fault"] != 0)[:, 0],
-        troubles=_spans(columns["trouble"] != 0),
+        faults=spans(columns["fault"] != 0)[:, 0],
+        troubles=spans(columns["trouble"] != 0),
     )
 
 
@@ -137,7 +137,7 @@ def _read(path: Path) -> dict[str, Ints]:
     return {name: table.column(name).to_numpy() for name in _COLUMNS}
 
 
-def _spans(flag: Mask) -> Ints:
+def spans(flag: Mask) -> Ints:
     """First and end of every stretch in which the flag is set."""
     edges = np.flatnonzero(np.diff(flag.astype(np.int8), prepend=0, append=0))
     return edges.reshape(-1, 2)
@@ -148,7 +148,7 @@ def restarts(trace: Trace) -> Ints:
     after = slice(_JUMP_IN_S, None)
     risen = trace.lag[after] - trace.lag[:-_JUMP_IN_S]
     jump = risen > (_JUMP_S + _JUMP_IN_S) * trace.inflow()[after]
-    begins = _spans(jump)[:, 0]
+    begins = spans(jump)[:, 0]
     # a rise at the end of a gap is that gap's
     jumps = begins[trace.up[np.maximum(begins - 1, 0)]] + _JUMP_IN_S
     back = np.flatnonzero(trace.up[1:] & ~trace.up[:-1]) + 1
