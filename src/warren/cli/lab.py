@@ -106,15 +106,18 @@ def lab(
     """
     if picture is not None and picture.suffix != ".svg":
         raise LabError(f"{picture} is not an SVG file: give a name that ends in .svg")
+    if draw and (traces is None or picture is None or check or as_json or markdown):
+        raise LabError(
+            "--draw makes a picture of traces only: give --traces DIR and --plot FILE.svg, and no --json, "
+            "--markdown or --check"
+        )
+    if traces is not None and (only or quick or live):
+        raise LabError("--traces replays all traces of a directory: leave out --only, --quick and --live")
     if live:
         from warren.lab.live import present  # noqa: PLC0415 - needs Spark
 
         kept = present(Console(), seconds, as_json)
-    elif draw:
-        if traces is None or picture is None or check or as_json or markdown:
-            raise LabError(
-                "--draw makes a picture of traces: give --traces DIR and --plot FILE.svg, and no other output"
-            )
+    elif traces is not None and draw and picture is not None:
         _draw(traces, draw, picture, cadence, seed=seed, threshold=threshold)
         kept = True
     elif traces is not None:

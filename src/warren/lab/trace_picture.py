@@ -26,12 +26,17 @@ _COLOURS: Final = {
     Status.STALL: "#9a6dd7",
     Status.REWIND: "#4c8bf5",
 }
+_OWN: Final = "#222"
+_SEEN: Final = "#a0522d"
+_TROUBLE: Final = "#fde0dc"
+_DOWN: Final = "#bbb"
+_FAULT: Final = "#c00"
 _LEGEND: Final = (
-    ("#222", "lag by the trace"),
-    ("#4c8bf5", "lag by the commits"),
-    ("#fde0dc", "trouble"),
-    ("#bbb", "down"),
-    ("#c00", "fault"),
+    (_OWN, "lag by the trace"),
+    (_SEEN, "lag by the commits"),
+    (_TROUBLE, "trouble"),
+    (_DOWN, "down"),
+    (_FAULT, "fault"),
     (_COLOURS[Status.OK], "OK"),
     (_COLOURS[Status.WARN], "WARN"),
     (_COLOURS[Status.STOP], "ERR or STOP"),
@@ -47,6 +52,7 @@ _RIGHT: Final = _WIDTH - 16
 # the area of the lag, and the strips under it
 _TOP: Final = 28
 _FLOOR: Final = 170
+_GAP: Final = 8
 _STRIP: Final = 14
 # seconds between two marks of the time axis: the first that leaves at most so many
 _MARKS_S: Final = (60, 120, 300, 600, 1800, 3600, 7200)
@@ -94,12 +100,12 @@ def svg(traces: Sequence[Trace], when: Moments, found: Watched, drawn: Sequence[
 
 
 def _legend() -> Iterator[str]:
-    for number, (colour, name) in enumerate(_LEGEND):
-        x = 12 + 97 * number
-        # the names of the lags are long
-        x += 14 * min(number, 2)
+    x = 12
+    for colour, name in _LEGEND:
         yield f'<rect x="{x}" y="10" width="10" height="10" fill="{colour}"/>'
         yield f'<text x="{x + 14}" y="19">{name}</text>'
+        # of a letter, about
+        x += 36 + 7 * len(name)
 
 
 def _panel(trace: Trace, when: Moments, found: Watched, part: Stretch) -> Iterator[str]:
@@ -109,7 +115,7 @@ def _panel(trace: Trace, when: Moments, found: Watched, part: Stretch) -> Iterat
     inflow = trace.inflow()[second]
     own, seen = trace.lag[second] / inflow, found.lag[looks, part.number] / inflow
     highest = max(float(own.max()), float(seen.max()), 1.0) * 1.05
-    bottom = _FLOOR + _STRIP * len(found.statuses) + 4
+    bottom = _FLOOR + _GAP + _STRIP * len(found.statuses)
 
     def x(at_s: float) -> float:
         return _LEFT + (at_s - part.begin_s) / (part.end_s - part.begin_s) * (_RIGHT - _LEFT)
@@ -129,22 +135,22 @@ def _panel(trace: Trace, when: Moments, found: Watched, part: Stretch) -> Iterat
         return f'<rect x="{x(since_s):.1f}" y="{top}" width="{width:.1f}" height="{floor - top}" fill="{colour}"/>'
 
     yield f'<text x="{_LEFT}" y="18" font-weight="bold">{escape(trace.name)}</text>'
-    yield from (band(since, until, "#fde0dc") for since, until in trace.troubles.tolist())
-    yield from (band(since, until, "#bbb") for since, until in spans(~trace.up).tolist())
+    yield from (band(since, until, _TROUBLE) for since, until in trace.troubles.tolist())
+    yield from (band(since, until, _DOWN) for since, until in spans(~trace.up).tolist())
     for share in range(5):
         y = _FLOOR - share / 4 / 1.05 * (_FLOOR - _TOP)
         yield f'<line x1="{_LEFT}" x2="{_RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#0002"/>'
-        yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{highest / 1.05 * share / 4:.3g} s</text>'
-    yield line(own, "#222")
-    yield line(seen, "#4c8bf5")
+        yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{highest / 1.05 * share / 4:.0f} s</text>'
+    yield line(own, _OWN)
+    yield line(seen, _SEEN)
     for number, (judge, statuses) in enumerate(found.statuses.items()):
-        top = _FLOOR + 4 + _STRIP * number
+        top = _FLOOR + _GAP + _STRIP * number
         yield f'<text x="{_LEFT - 6}" y="{top + 10}" text-anchor="end">{JUDGES[judge]}</text>'
         for status, since_s, until_s in _strip(asked_s, statuses[looks, part.number], part.end_s):
             yield band(since_s, until_s, _COLOURS[status], top + 2, top + _STRIP - 2)
     for fault in trace.faults[(trace.faults >= part.begin_s) & (trace.faults < part.end_s)].tolist():
         yield (
-            f'<line x1="{x(fault):.1f}" x2="{x(fault):.1f}" y1="{_TOP}" y2="{bottom}" stroke="#c00" '
+            f'<line x1="{x(fault):.1f}" x2="{x(fault):.1f}" y1="{_TOP}" y2="{bottom}" stroke="{_FAULT}" '
             'stroke-dasharray="5 3"/>'
         )
     for mark in _marks(part):
