@@ -14,8 +14,8 @@ import pyarrow as pa
 from warren.common.sentinels import UNKNOWN
 from warren.common.status import Status
 from warren.evaluator.verdict import CACHING, TREND, RuleBook, RuleSettings, digest, judge
-from warren.lab.groups import Played, Timetable, play
-from warren.lab.producers import Floats, Ints, Rng
+from warren.lab.groups import Group, Played, Timetable, play
+from warren.lab.producers import Floats, Ints, Mask
 from warren.lab.scenarios import Scenario
 from warren.storage import heads
 from warren.storage.bucket import Bucket, CommitsSeen, HeadsSeen, WindowSettings
@@ -80,12 +80,40 @@ class Run:
     """The verdicts on all groups at all looks."""
 
     looks: Looks
-    played: Played
+    played: Played[Group]
     length_s: float
     # when each look requested the end offsets
     asked_s: Floats
     # judge: statuses, shaped (looks, groups)
     statuses: dict[Judge, Statuses]
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """When everything is requested, in seconds."""
+
+    # end offsets: one for each look
+    asked_s: Floats
+    # heads: one for each look, and whether the brokers respond
+    heads_s: Floats
+    heads_there: Mask
+    # heads, by Burrow
+    polls_s: Floats
+
+    def until(self, end_s: float) -> Moments:
+        """The same looks, without those after this moment."""
+        there = slice(int(np.searchsorted(self.asked_s, end_s, side="right")))
+        return Moments(self.asked_s[there], self.heads_s[there], self.heads_there[there], self.polls_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What was found at the looks."""
+
+    # judge: statuses, shaped (looks, groups)
+    statuses: dict[Judge, Statuses]
+    # current lags, of the same shape
+    lag: Ints
 
 
 def run(
@@ -99,50 +127,70 @@ def run(
     tell: Callable[[float], None] = lambda share: None,
 ) -> Run:
     """Simulate the scenarios and evaluate them at every poll; `tell` gets the share of polls that are done."""
-    rng = np.random.default_rng((seed, 1_000_003))
-    asked_s, heads_s = _moments(looks, length_s, rng)
-    polls_s = np.arange(looks.start_s + _POLL_S * rng.random(), length_s, _POLL_S)
-    polls_s = np.append(looks.start_s, polls_s)
-    timetable = Timetable(length_s, looks.every_s, heads_s, polls_s)
+    when = moments(looks, length_s, seed)
+    timetable = Timetable(length_s, looks.every_s, when.heads_s, when.polls_s)
     played = play(scenarios, seeds, seed, timetable, ZERO_MS)
-    heads_there = rng.random(len(asked_s)) >= looks.failing
-    heads_there[0] = True
-    warren, burrow = _Warren(looks, played), _Burrow(looks, played, polls_s)
-    shape = (len(asked_s), len(played.groups))
+    found = watch(looks, played, when, threshold=threshold, tell=tell)
+    return Run(looks, played, length_s, when.asked_s, found.statuses)
+
+
+def moments(looks: Looks, length_s: float, seed: int) -> Moments:
+    """The times of looks and polls; failed looks are left out."""
+    rng = np.random.default_rng((seed, 1_000_003))
+    due = np.arange(looks.start_s + 1.0 + rng.random() * looks.every_s, length_s - 1.0, looks.every_s)
+    asked = due + rng.random(len(due)) * min(_LATE_SHARE * looks.every_s, _LATE_S)
+    asked = asked[rng.random(len(asked)) >= looks.failing]
+    least, most = _HEADS_LATER_S
+    later = least + (most - least) * rng.random(len(asked))
+    polls = np.arange(looks.start_s + _POLL_S * rng.random(), length_s, _POLL_S)
+    there = rng.random(len(asked)) >= looks.failing
+    there[:1] = True
+    return Moments(asked, asked + later, there, np.append(looks.start_s, polls))
+
+
+def watch(
+    looks: Looks,
+    played: Played[Any],
+    when: Moments,
+    *,
+    threshold: int,
+    tell: Callable[[float], None] = lambda share: None,
+) -> Watched:
+    """Evaluate the groups at every look; `tell` gets the share of looks that are done."""
+    warren, burrow = Warren(looks, played), Burrow(looks, played, when.polls_s)
+    shape = (len(when.asked_s), len(played.groups))
     statuses = {each: np.full(shape, Status.OK, dtype=np.int8) for each in Judge}
+    lag = np.zeros(shape, dtype=np.int64)
     before_s = -np.inf
-    for number, now_s in enumerate(asked_s.tolist()):
+    for number, now_s in enumerate(when.asked_s.tolist()):
         incoming = played.between(before_s, now_s)
         warren.look(
-            number, incoming, before_s, now_s, float(heads_s[number]), heads_are_there=heads_there[number]
+            number,
+            incoming,
+            before_s,
+            now_s,
+            float(when.heads_s[number]),
+            heads_are_there=when.heads_there[number],
         )
         burrow.read(incoming, now_s)
         for who, verdict in warren.verdicts(now_s).items():
             statuses[who][number] = verdict
         statuses[Judge.BURROW][number] = burrow.verdict(now_s)
-        statuses[Judge.THRESHOLD][number] = np.where(warren.lag() > threshold, Status.ERR, Status.OK)
+        lag[number] = warren.lag()
         before_s = now_s
-        tell(number / len(asked_s))
-    return Run(looks, played, length_s, asked_s, statuses)
-
-
-def _moments(looks: Looks, length_s: float, rng: Rng) -> tuple[Floats, Floats]:
-    """When end offsets and heads are requested; failed polls are left out."""
-    due = np.arange(looks.start_s + 1.0 + rng.random() * looks.every_s, length_s - 1.0, looks.every_s)
-    asked = due + rng.random(len(due)) * min(_LATE_SHARE * looks.every_s, _LATE_S)
-    asked = asked[rng.random(len(asked)) >= looks.failing]
-    least, most = _HEADS_LATER_S
-    return asked, asked + least + (most - least) * rng.random(len(asked))
+        tell(number / shape[0])
+    statuses[Judge.THRESHOLD][lag > threshold] = Status.ERR
+    return Watched(statuses, lag)
 
 
 def _ms(at_s: float) -> int:
     return ZERO_MS + int(at_s * 1000)
 
 
-class _Warren:
+class Warren:
     """One bucket that holds all groups, with the same input as in the pipeline."""
 
-    def __init__(self, looks: Looks, played: Played) -> None:
+    def __init__(self, looks: Looks, played: Played[Any]) -> None:
         self._looks = looks
         self._played = played
         self._bucket = Bucket.empty(
@@ -242,10 +290,10 @@ class _Warren:
         )
 
 
-class _Burrow:
+class Burrow:
     """Burrow's windows: the lag of a commit is against the head that was polled last."""
 
-    def __init__(self, looks: Looks, played: Played, polls_s: Floats) -> None:
+    def __init__(self, looks: Looks, played: Played[Any], polls_s: Floats) -> None:
         self._looks = looks
         self._played = played
         self._polls_s = polls_s

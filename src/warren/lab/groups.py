@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 
@@ -29,11 +29,15 @@ class Group:
     certain_s: float
 
 
+# what a group is made from: a scenario, or the trace of a real one
+Made = TypeVar("Made")
+
+
 @dataclass(frozen=True, slots=True)
-class Played:
+class Played(Generic[Made]):
     """Groups with one partition each: their commits by time, and heads at the looks."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[Made, ...]
     # commits of all groups, by time
     at_s: Floats
     group: Ints
@@ -64,7 +68,9 @@ class Timetable:
     polls_s: Floats
 
 
-def play(scenarios: Sequence[Scenario], seeds: int, seed: int, timetable: Timetable, zero_ms: int) -> Played:
+def play(
+    scenarios: Sequence[Scenario], seeds: int, seed: int, timetable: Timetable, zero_ms: int
+) -> Played[Group]:
     """Simulate every scenario `seeds` times, each with other random numbers."""
     wanted = [(index, scenario, run) for index, scenario in enumerate(scenarios) for run in range(seeds)]
     groups: list[Group] = []
@@ -89,12 +95,13 @@ def play(scenarios: Sequence[Scenario], seeds: int, seed: int, timetable: Timeta
         commits.append((committed.at_s, committed.offset, timestamp, polled_heads[poll, number]))
         certain = _certain_s(log, committed.at_s, committed.offset, committed.labels, timetable.every_s)
         groups.append(Group(scenario, committed.labels, certain))
-    return _merged(tuple(groups), commits, heads, polled_heads)
+    return by_time(tuple(groups), commits, heads, polled_heads)
 
 
-def _merged(
-    groups: tuple[Group, ...], commits: list[tuple[Floats, Ints, Ints, Ints]], heads: Ints, polled_heads: Ints
-) -> Played:
+def by_time(
+    groups: tuple[Made, ...], commits: list[tuple[Floats, Ints, Ints, Ints]], heads: Ints, polled_heads: Ints
+) -> Played[Made]:
+    """The commits of all groups in one order; of each group its times, offsets, timestamps and polled heads."""
     at, offset, timestamp, polled = (np.concatenate(column) for column in zip(*commits, strict=True))
     group = np.repeat(np.arange(len(groups)), [len(each[0]) for each in commits])
     order = np.argsort(at, kind="stable")

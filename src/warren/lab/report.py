@@ -49,6 +49,7 @@ def tables(findings: Findings, width: int) -> Iterator[Table | Text]:
 
 
 def targets_table(targets: Sequence[Target]) -> Table:
+    """The targets, and which were missed."""
     table = Table(title="Targets", title_justify="left", box=None, pad_edge=False)
     table.add_column("")
     table.add_column("target")

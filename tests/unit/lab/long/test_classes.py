@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from warren.common.sentinels import UNKNOWN
-from warren.lab.groups import Played, Timetable, play
+from warren.lab.groups import Group, Played, Timetable, play
 from warren.lab.long.classes import LONG_SCENARIOS
 from warren.lab.producers import Ints
 from warren.lab.scenarios import Kind
@@ -16,14 +16,14 @@ RATE = 20.0
 EVERY_S = 5.0
 
 
-def played(name: str, length_s: float = HOURS_S) -> Played:
+def played(name: str, length_s: float = HOURS_S) -> Played[Group]:
     """The groups of one class."""
     scenarios = [each for each in LONG_SCENARIOS if each.name == name]
     looks = np.arange(1.0, length_s, EVERY_S)
     return play(scenarios, 1, 4, Timetable(length_s, EVERY_S, looks, looks), 0)
 
 
-def lags(made: Played, group: int) -> Ints:
+def lags(made: Played[Group], group: int) -> Ints:
     """The lag of a group at each look after its first commit."""
     own = made.group == group
     looks = np.arange(1.0, EVERY_S * len(made.heads), EVERY_S)
